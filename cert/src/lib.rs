@@ -1,0 +1,1 @@
+//! Certificates of the admission endpoint: issue, store, rotate, reload.

@@ -1,0 +1,3 @@
+//! A real cluster without containers.
+
+fn main() {}
