@@ -1,15 +1,294 @@
 //! Every key that the controller reads or writes, and the typed view of their values.
 //!
-//! State lives in annotations of NodePools, NodeClaims and Nodes (§5.3). This is the only file that spells a key;
-//! a value that cannot be read is represented, never refused, because a person may have written it.
+//! State lives in annotations of NodePools, NodeClaims and Nodes (§5.3). This is the only file that spells a key.
+//! A value that cannot be read is represented, never refused: a person may have written it, and a step must
+//! have an outcome for it.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
 
 /// NodePool: the NodeClaim in rotation; durable anchor and serial gate (§5.3).
 pub const ACTIVE_ROTATION: &str = "noderotation.io/active-rotation";
+/// NodePool: the phase mirror `draining`, which decides the outcome at completion (§5.2).
+pub const ACTIVE_ROTATION_STATE: &str = "noderotation.io/active-rotation-state";
+/// NodePool: RFC 3339, when the drain began (§5.3).
+pub const DRAINING_AT: &str = "noderotation.io/draining-at";
+/// NodePool: Go duration, how long the surge took (§5.3).
+pub const SURGE_WAIT: &str = "noderotation.io/surge-wait";
+/// NodePool: `provisioned` or `absorbed`, how the capacity was found (D7).
+pub const SURGE_PATH: &str = "noderotation.io/surge-path";
+/// NodePool: `forceful-fallback` on the surge-less path (§5.3).
+pub const ROTATION_MODE: &str = "noderotation.io/rotation-mode";
+/// NodePool: RFC 3339, anchor of `cooldownAfter` (§5.3).
+pub const LAST_ROTATION_AT: &str = "noderotation.io/last-rotation-at";
+/// NodePool: RFC 3339, anchor of `failurePause` (§5.3).
+pub const LAST_FAILURE_AT: &str = "noderotation.io/last-failure-at";
+/// NodePool: RFC 3339, written by people: no rotation before that instant (§5.3).
+pub const FREEZE: &str = "noderotation.io/freeze";
+/// NodeClaim: progress of its rotation (§5.3).
+pub const STATE: &str = "noderotation.io/state";
+/// NodeClaim: RFC 3339, when this attempt began (§5.3).
+pub const STARTED_AT: &str = "noderotation.io/started-at";
+/// NodeClaim: RFC 3339, anchor of the backoff (§5.3).
+pub const FAILED_AT: &str = "noderotation.io/failed-at";
+/// NodeClaim: how many attempts failed (§5.3).
+pub const RETRY_COUNT: &str = "noderotation.io/retry-count";
+/// NodeClaim: the claim that the placeholder was bound to (§5.3).
+pub const SURGE_CLAIM: &str = "noderotation.io/surge-claim";
+/// NodeClaim: RFC 3339, a rollback has begun; no later pass may go forward from here (ADR 0001).
+pub const ROLLBACK: &str = "noderotation.io/rollback";
 /// Pod label and Node annotation: the old NodeClaim of the rotation (§5.3).
 pub const SURGE_FOR: &str = "noderotation.io/surge-for";
+/// Node: we, not an operator of the cluster, set [`DO_NOT_DISRUPT`] (§5.3).
+pub const DO_NOT_DISRUPT_OWNED: &str = "noderotation.io/do-not-disrupt-owned";
+/// Node: we, not an operator of the cluster, made it unschedulable (§5.3).
+pub const CORDONED: &str = "noderotation.io/cordoned";
 /// Karpenter's protection against voluntary disruption; in force only with the exact value `true`.
 pub const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 /// Karpenter's label that names the NodePool of a NodeClaim or Node.
 pub const NODEPOOL_LABEL: &str = "karpenter.sh/nodepool";
+/// Karpenter's taint on a node that it has begun to take away.
+pub const DISRUPTED_TAINT: &str = "karpenter.sh/disrupted";
 /// The label that names the host of a Node.
 pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
+
+/// A stamp further ahead than this is a mistake of a clock or a person, and counts as now.
+const FUTURE_TOLERANCE: SignedDuration = SignedDuration::from_mins(15);
+
+/// Annotations or labels of an object.
+pub type Map = BTreeMap<String, String>;
+
+/// A change of annotations: a value sets the key, `None` removes it.
+pub type Change = BTreeMap<&'static str, Option<String>>;
+
+/// Writes an instant as the annotations carry it: RFC 3339, whole seconds, UTC.
+#[must_use]
+pub fn stamp(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The instant that [`stamp`] stores: `at` without its fraction of a second.
+#[must_use]
+pub fn stored(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
+
+/// Reads a stamp; missing and unreadable are both `None`. A stamp more than 15 minutes ahead of `now` is `now`.
+fn read_stamp(annotations: &Map, key: &str, now: Timestamp) -> Option<Timestamp> {
+    let at: Timestamp = annotations.get(key)?.parse().ok()?;
+    Some(if at.duration_since(now) > FUTURE_TOLERANCE { now } else { at })
+}
+
+/// The freeze annotation of a NodePool (D6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Freeze {
+    /// Not there, or in the past.
+    None,
+    /// Nothing starts before this instant.
+    Until(Timestamp),
+    /// Not RFC 3339. Someone meant to stop us, so it counts as frozen.
+    Unreadable(String),
+}
+
+/// What a NodePool's annotations say about its rotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolMarks {
+    /// The claim in rotation, the anchor.
+    pub anchor: Option<String>,
+    /// The mirror says `draining`.
+    pub draining: bool,
+    /// When the drain began.
+    pub draining_at: Option<Timestamp>,
+    /// How long the surge took.
+    pub surge_wait: Option<std::time::Duration>,
+    /// How the capacity was found, as stored.
+    pub surge_path: Option<String>,
+    /// The rotation runs without a surge.
+    pub forceful_fallback: bool,
+    /// Last success.
+    pub last_rotation_at: Option<Timestamp>,
+    /// Last failure.
+    pub last_failure_at: Option<Timestamp>,
+    /// The operator's veto.
+    pub freeze: Freeze,
+}
+
+impl PoolMarks {
+    /// Reads the annotations of a NodePool as of `now`. Total: every text has a meaning.
+    #[must_use]
+    pub fn read(annotations: &Map, now: Timestamp) -> Self {
+        let text = |key: &str| annotations.get(key).filter(|v| !v.is_empty()).cloned();
+        Self {
+            anchor: text(ACTIVE_ROTATION),
+            draining: text(ACTIVE_ROTATION_STATE).as_deref() == Some("draining"),
+            draining_at: read_stamp(annotations, DRAINING_AT, now),
+            surge_wait: text(SURGE_WAIT).and_then(|t| crate::duration::parse(&t).ok()),
+            surge_path: text(SURGE_PATH),
+            forceful_fallback: text(ROTATION_MODE).as_deref() == Some("forceful-fallback"),
+            last_rotation_at: read_stamp(annotations, LAST_ROTATION_AT, now),
+            last_failure_at: read_stamp(annotations, LAST_FAILURE_AT, now),
+            freeze: match text(FREEZE) {
+                None => Freeze::None,
+                Some(value) => match value.parse::<Timestamp>() {
+                    Ok(until) if until > now => Freeze::Until(until),
+                    Ok(_) => Freeze::None,
+                    Err(_) => Freeze::Unreadable(value),
+                },
+            },
+        }
+    }
+
+    /// The rotation must hold still (§5.2).
+    #[must_use]
+    pub fn frozen(&self) -> bool {
+        self.freeze != Freeze::None
+    }
+}
+
+/// Removes the anchor and every companion of it in one write (§5.3, `clear(np, anchor)`).
+#[must_use]
+pub fn clear_anchor() -> Change {
+    [ACTIVE_ROTATION, ACTIVE_ROTATION_STATE, DRAINING_AT, SURGE_WAIT, SURGE_PATH, ROTATION_MODE]
+        .into_iter()
+        .map(|key| (key, None))
+        .collect()
+}
+
+/// Progress of a claim's rotation (§5.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimState {
+    /// No rotation was begun.
+    Fresh,
+    /// Waiting for the surge.
+    Pending,
+    /// Delete sent, or about to be.
+    Draining,
+    /// Rolled back; eligible again after its backoff.
+    Failed,
+    /// Karpenter took it before the surge was ready; terminal.
+    Expired,
+    /// A text that is none of ours.
+    Unknown(String),
+}
+
+/// What a NodeClaim's annotations say about its rotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimMarks {
+    /// Progress.
+    pub state: ClaimState,
+    /// Begin of this attempt. A stamp more than 15 minutes ahead is `None`, so that it is written anew.
+    pub started_at: Option<Timestamp>,
+    /// Last failure.
+    pub failed_at: Option<Timestamp>,
+    /// Failed attempts; unreadable counts as 0.
+    pub retry_count: u32,
+    /// The claim that the placeholder was bound to.
+    pub surge_claim: Option<String>,
+    /// A rollback has begun.
+    pub rollback: bool,
+}
+
+impl ClaimMarks {
+    /// Reads the annotations of a NodeClaim as of `now`. Total: every text has a meaning.
+    #[must_use]
+    pub fn read(annotations: &Map, now: Timestamp) -> Self {
+        let text = |key: &str| annotations.get(key).map(String::as_str);
+        Self {
+            state: match text(STATE) {
+                None | Some("") => ClaimState::Fresh,
+                Some("pending") => ClaimState::Pending,
+                Some("draining") => ClaimState::Draining,
+                Some("failed") => ClaimState::Failed,
+                Some("expired") => ClaimState::Expired,
+                Some(other) => ClaimState::Unknown(other.to_owned()),
+            },
+            started_at: text(STARTED_AT)
+                .and_then(|t| t.parse::<Timestamp>().ok())
+                .filter(|at| at.duration_since(now) <= FUTURE_TOLERANCE),
+            failed_at: read_stamp(annotations, FAILED_AT, now),
+            retry_count: text(RETRY_COUNT).and_then(|t| t.parse().ok()).unwrap_or(0),
+            surge_claim: text(SURGE_CLAIM).filter(|t| !t.is_empty()).map(str::to_owned),
+            rollback: text(ROLLBACK).is_some(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn map(pairs: &[(&str, &str)]) -> Map {
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+    }
+
+    const NOW: &str = "2026-01-07T02:00:00Z";
+
+    #[test]
+    fn a_stamp_is_stored_to_the_second_in_utc() {
+        let precise = at("2026-01-07T02:00:00.987Z");
+        assert_eq!(stamp(precise), "2026-01-07T02:00:00Z");
+        assert_eq!(stamp(stored(precise)), stamp(precise));
+        assert_eq!(stamp(precise).parse::<Timestamp>().unwrap(), stored(precise));
+    }
+
+    #[test]
+    fn freeze_in_the_future_is_in_force_in_the_past_is_not_and_garbage_is() {
+        for (value, frozen) in [
+            ("2026-01-07T02:00:01Z", true),
+            ("2026-01-07T04:00:00+01:00", true),
+            ("2026-01-07T02:00:00Z", false),
+            ("2025-12-31T00:00:00Z", false),
+            ("next week", true),
+            ("", false),
+        ] {
+            let marks = PoolMarks::read(&map(&[(FREEZE, value)]), at(NOW));
+            assert_eq!(marks.frozen(), frozen, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_far_ahead_counts_as_now_and_a_little_ahead_as_written() {
+        let read = |value| PoolMarks::read(&map(&[(LAST_ROTATION_AT, value)]), at(NOW)).last_rotation_at;
+        assert_eq!(read("2027-01-01T00:00:00Z"), Some(at(NOW)));
+        assert_eq!(read("2026-01-07T02:10:00Z"), Some(at("2026-01-07T02:10:00Z")));
+        assert_eq!(read("yesterday"), None);
+    }
+
+    #[test]
+    fn every_state_text_has_a_meaning() {
+        for (text, state) in [
+            ("", ClaimState::Fresh),
+            ("pending", ClaimState::Pending),
+            ("draining", ClaimState::Draining),
+            ("failed", ClaimState::Failed),
+            ("expired", ClaimState::Expired),
+            ("Pending", ClaimState::Unknown("Pending".to_owned())),
+        ] {
+            assert_eq!(ClaimMarks::read(&map(&[(STATE, text)]), at(NOW)).state, state);
+        }
+    }
+
+    #[test]
+    fn an_unreadable_or_absurd_claim_value_reads_as_absent() {
+        let marks = ClaimMarks::read(
+            &map(&[(STARTED_AT, "2030-01-01T00:00:00Z"), (RETRY_COUNT, "-3"), (FAILED_AT, "soon"), (SURGE_CLAIM, "")]),
+            at(NOW),
+        );
+        assert_eq!(
+            (marks.started_at, marks.retry_count, marks.failed_at, marks.surge_claim),
+            (None, 0, None, None)
+        );
+    }
+
+    #[test]
+    fn clearing_the_anchor_removes_every_companion() {
+        let keys: Vec<_> = clear_anchor().into_iter().collect();
+        assert_eq!(keys.len(), 6);
+        assert!(keys.iter().all(|(_, value)| value.is_none()));
+    }
+}

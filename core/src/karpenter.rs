@@ -1,1 +1,223 @@
-//! To be filled.
+//! Partial views of Karpenter's NodePool and NodeClaim.
+//!
+//! Only the fields that a rule reads are here, every one of them optional, enumerations as text: a newer Karpenter
+//! must not be able to make an object unreadable (D2, I11). Writes are patches, so what is not here survives.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Taint};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kube::{CustomResource, ResourceExt};
+use serde::{Deserialize, Serialize};
+
+use crate::annotation::{ClaimMarks, DISRUPTED_TAINT, DO_NOT_DISRUPT, DO_NOT_DISRUPT_OWNED, Map, NODEPOOL_LABEL, PoolMarks};
+use crate::duration;
+use crate::placeholder::requirement::Requirement;
+
+/// What a NodePool asks for.
+#[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[kube(
+    group = "karpenter.sh",
+    version = "v1",
+    kind = "NodePool",
+    plural = "nodepools",
+    status = "NodePoolStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    schema = "disabled"
+)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodePoolSpec {
+    /// Template of the claims to come.
+    pub template: Template,
+    /// Upper bounds by resource name, `nodes` among them.
+    pub limits: BTreeMap<String, Quantity>,
+    /// Set on a static pool, which refills itself.
+    pub replicas: Option<i64>,
+}
+
+/// Template of a NodePool's claims.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Template {
+    /// What each claim is created with.
+    pub spec: NodeClaimSpec,
+}
+
+/// What a NodePool has.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodePoolStatus {
+    /// Sums over the pool's nodes by resource name, `nodes` among them.
+    pub resources: BTreeMap<String, Quantity>,
+}
+
+/// What a NodeClaim asks for.
+#[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[kube(
+    group = "karpenter.sh",
+    version = "v1",
+    kind = "NodeClaim",
+    plural = "nodeclaims",
+    status = "NodeClaimStatus",
+    derive = "PartialEq",
+    derive = "Default",
+    schema = "disabled"
+)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeClaimSpec {
+    /// Go duration or `Never`.
+    pub expire_after: Option<String>,
+    /// Go duration.
+    pub termination_grace_period: Option<String>,
+    /// Scheduling requirements.
+    pub requirements: Vec<Requirement>,
+    /// Taints that every node carries.
+    pub taints: Vec<Taint>,
+}
+
+/// What a NodeClaim has.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeClaimStatus {
+    /// Name of its Node, once registered.
+    pub node_name: Option<String>,
+    /// What Pods may use, by resource name.
+    pub allocatable: BTreeMap<String, Quantity>,
+    /// `Ready`, `Initialized`, `Drained`, …
+    pub conditions: Vec<Condition>,
+}
+
+/// A condition, reduced to what is read.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(default)]
+pub struct Condition {
+    /// Which condition.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+}
+
+impl NodeClaimSpec {
+    /// Life of a claim; `None` is `Never`, and what cannot be read is never triggered either.
+    #[must_use]
+    pub fn expire_after(&self) -> Option<Duration> {
+        duration::parse(self.expire_after.as_deref()?).ok()
+    }
+
+    /// How long a drain may take; `None` when unset.
+    #[must_use]
+    pub fn termination_grace_period(&self) -> Option<Duration> {
+        duration::parse(self.termination_grace_period.as_deref()?).ok()
+    }
+}
+
+impl NodePool {
+    /// The typed view of its annotations as of `now`.
+    #[must_use]
+    pub fn marks(&self, now: Timestamp) -> PoolMarks {
+        PoolMarks::read(self.annotations(), now)
+    }
+}
+
+impl NodeClaim {
+    /// The typed view of its annotations as of `now`.
+    #[must_use]
+    pub fn marks(&self, now: Timestamp) -> ClaimMarks {
+        ClaimMarks::read(self.annotations(), now)
+    }
+
+    /// The NodePool that it belongs to, by Karpenter's label.
+    #[must_use]
+    pub fn pool(&self) -> Option<&str> {
+        self.labels().get(NODEPOOL_LABEL).map(String::as_str)
+    }
+
+    /// Name of its Node, once registered.
+    #[must_use]
+    pub fn node_name(&self) -> Option<&str> {
+        self.status.as_ref()?.node_name.as_deref().filter(|name| !name.is_empty())
+    }
+
+    /// The condition `type_` is exactly `True`.
+    #[must_use]
+    pub fn is_true(&self, type_: &str) -> bool {
+        let conditions = self.status.as_ref().map(|s| s.conditions.as_slice()).unwrap_or_default();
+        conditions.iter().any(|c| c.type_ == type_ && c.status == "True")
+    }
+
+    /// Being deleted.
+    #[must_use]
+    pub fn deleting(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+
+    /// When it was created; an object without the stamp counts as the oldest there can be.
+    #[must_use]
+    pub fn created(&self) -> Timestamp {
+        self.creation_timestamp().map_or(Timestamp::MIN, |t| t.0)
+    }
+
+    /// When Karpenter deletes it by force: creation plus its own `expireAfter`. `None` is never.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.created().checked_add(self.spec.expire_after()?).ok()
+    }
+}
+
+/// The Node's `Ready` condition is exactly `True`.
+#[must_use]
+pub fn node_ready(node: &Node) -> bool {
+    let conditions = node.status.as_ref().and_then(|s| s.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True")
+}
+
+/// Karpenter has begun to take the Node away, or someone is deleting it (faults.md 0.4).
+#[must_use]
+pub fn node_leaving(node: &Node) -> bool {
+    let taints = node.spec.as_ref().and_then(|s| s.taints.as_deref()).unwrap_or_default();
+    node.metadata.deletion_timestamp.is_some() || taints.iter().any(|t| t.key == DISRUPTED_TAINT)
+}
+
+/// A person protects the Node: `do-not-disrupt` is exactly `true` and the mark is not ours (I6).
+#[must_use]
+pub fn protected_by_operator(annotations: &Map) -> bool {
+    annotations.get(DO_NOT_DISRUPT).map(String::as_str) == Some("true") && !annotations.contains_key(DO_NOT_DISRUPT_OWNED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_of_a_newer_karpenter_is_readable() {
+        let claim: NodeClaim = serde_json::from_str(
+            r#"{"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata":{"name":"a","labels":{"karpenter.sh/nodepool":"p"}},
+                "spec":{"expireAfter":"336h","novel":{"x":[1]},"requirements":[{"key":"k","operator":"Approximately","values":["1"],"minValues":2}]},
+                "status":{"conditions":[{"type":"Ready","status":"Perhaps","severity":"odd"}],"nodeName":""}}"#,
+        )
+        .unwrap();
+        assert_eq!(claim.spec.expire_after(), Some(Duration::from_secs(336 * 3600)));
+        assert_eq!((claim.pool(), claim.node_name(), claim.is_true("Ready")), (Some("p"), None, false));
+    }
+
+    #[test]
+    fn never_and_garbage_have_no_deadline() {
+        for text in ["Never", "soon", ""] {
+            let claim = NodeClaim::new("a", NodeClaimSpec { expire_after: Some(text.to_owned()), ..NodeClaimSpec::default() });
+            assert_eq!(claim.deadline(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_the_exact_value_without_our_mark_protects() {
+        let map = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<Map>();
+        assert!(protected_by_operator(&map(&[(DO_NOT_DISRUPT, "true")])));
+        assert!(!protected_by_operator(&map(&[(DO_NOT_DISRUPT, "True")])));
+        assert!(!protected_by_operator(&map(&[(DO_NOT_DISRUPT, "false")])));
+        assert!(!protected_by_operator(&map(&[(DO_NOT_DISRUPT, "true"), (DO_NOT_DISRUPT_OWNED, "true")])));
+    }
+}

@@ -1,1 +1,89 @@
-//! To be filled.
+//! One non-blocking step for one NodePool (§5.2).
+//!
+//! [`step`] is total: whatever can be observed has an outcome. It returns the writes in order, what to tell once each
+//! has landed, why this and not that, and when to look again. It never waits, and it remembers nothing.
+
+pub mod announcement;
+mod completion;
+mod draining;
+pub mod effect;
+mod expired;
+mod failed;
+mod mark;
+pub mod observation;
+mod pass;
+mod pending;
+pub mod report;
+mod rollback;
+mod start;
+mod surge;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::annotation::ClaimState;
+use announcement::Notice;
+use effect::Planned;
+use observation::{Observation, Seen};
+use pass::{Pass, Rotation};
+use report::Report;
+
+/// When the pool is looked at again if nothing wakes it earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// At once, in the same pass: the writes open the way for the next step.
+    Again,
+    /// After this long.
+    After(Duration),
+    /// When a policy, the pool or one of its objects changes.
+    OnChange,
+}
+
+/// What a step came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The writes, in order; the first that fails ends the list.
+    pub effects: Vec<Planned>,
+    /// States of affairs that hold now; each is told when it begins.
+    pub notices: Vec<Notice>,
+    /// Why this and not that.
+    pub report: Report,
+    /// When to look again.
+    pub next: Next,
+}
+
+/// The next step of one NodePool at `now`, or what must be seen first.
+#[must_use]
+pub fn step(observation: &Observation, now: Timestamp) -> Seen<Decision> {
+    let pass = Pass::new(observation, now);
+    match &pass.marks.anchor {
+        Some(name) => advance(&pass, name),
+        None => start::start(&pass),
+    }
+}
+
+/// Drives the rotation in flight; there is at most one per pool (I1).
+fn advance(pass: &Pass<'_>, name: &str) -> Seen<Decision> {
+    let close_up = pass.observation.close_up(name)?;
+    let Some(claim) = &close_up.claim else {
+        return completion::complete(pass, close_up);
+    };
+    let rotation = Rotation::new(pass, close_up, claim);
+    if claim.pool() != Some(pass.pool_name().as_str()) {
+        return completion::release_foreign(&rotation);
+    }
+    // The mirror has the word whatever the claim says: annotations stripped in mid-drain must neither free
+    // the gate nor turn a success into an expiry (review 2).
+    if pass.marks.draining {
+        return draining::drain(&rotation);
+    }
+    match rotation.marks.state {
+        // A claim that says draining without the mirror goes back to pending (review 3).
+        ClaimState::Fresh | ClaimState::Pending | ClaimState::Draining | ClaimState::Unknown(_) => pending::pursue(&rotation),
+        ClaimState::Failed => failed::retry_or_release(&rotation),
+        ClaimState::Expired => expired::clean_up(&rotation),
+    }
+}

@@ -1,1 +1,168 @@
-//! To be filled.
+//! Which claim is rotated next, and why each of the others is not (§5.2 step 3, D6).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
+
+use crate::annotation::{ClaimMarks, ClaimState, HOSTNAME_LABEL};
+use crate::backoff;
+use crate::karpenter::{NodeClaim, node_leaving, protected_by_operator};
+use crate::policy::governing::{AgeThreshold, Governing};
+use crate::schedule;
+
+/// What selection makes of one claim. Declared in the order of judgement: the first that applies counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// An operator of the cluster protects its node with `do-not-disrupt`.
+    OptedOut,
+    /// Being deleted.
+    Deleting,
+    /// Karpenter has already chosen it for disruption.
+    Disrupted,
+    /// Not Ready, or without a node.
+    NotReady,
+    /// A rotation of it is under way.
+    InFlight,
+    /// Karpenter took it during a rotation.
+    Terminal,
+    /// Its age trigger has not come.
+    NotTriggered,
+    /// Triggered, but its last attempt failed a short while ago.
+    InBackoff,
+    /// May be rotated now.
+    Eligible,
+}
+
+/// Number of claims in each [`Standing`]; the sum is the number of claims.
+pub type Census = BTreeMap<Standing, usize>;
+
+/// A claim that may be rotated now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Name of the NodeClaim.
+    pub name: String,
+    /// When Karpenter deletes it by force; `None` is never.
+    pub deadline: Option<Timestamp>,
+    /// When it was created.
+    pub created: Timestamp,
+}
+
+/// All claims of a pool as selection sees them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// How many claims are in which standing.
+    pub census: Census,
+    /// Those that may be rotated, the next one first.
+    pub eligible: Vec<Candidate>,
+    /// Hosts of all claims past their age trigger, whatever their standing; a surge should not land there.
+    pub triggered_hosts: BTreeSet<String>,
+    /// The highest retry count among the claims.
+    pub highest_retry_count: u32,
+    /// The nearest deadline among the claims that are not being deleted.
+    pub next_deadline: Option<Timestamp>,
+    /// Claims whose whole life is shorter than their lead time (D5, `ShortLead`).
+    pub short_lead: Vec<String>,
+}
+
+/// Judges every claim of a pool. `nodes` are the pool's Nodes by name; `period` is the policy's P (D4).
+#[must_use]
+pub fn survey(governing: &Governing, period: Duration, claims: &[NodeClaim], nodes: &BTreeMap<String, &Node>, now: Timestamp) -> Survey {
+    let mut survey = Survey::default();
+    for claim in claims {
+        let node = claim.node_name().and_then(|name| nodes.get(name).copied());
+        let marks = claim.marks(now);
+        let standing = standing(governing, period, claim, &marks, node, now);
+        *survey.census.entry(standing).or_insert(0) += 1;
+        survey.highest_retry_count = survey.highest_retry_count.max(marks.retry_count);
+        if triggered(governing, period, claim, now) {
+            survey.triggered_hosts.extend(node.map(hostname));
+        }
+        if claim.deleting() {
+            continue;
+        }
+        if short_lead(governing, period, claim) {
+            survey.short_lead.push(claim.name_any());
+        }
+        survey.next_deadline = [survey.next_deadline, claim.deadline()].into_iter().flatten().min();
+        if standing == Standing::Eligible {
+            survey.eligible.push(Candidate { name: claim.name_any(), deadline: claim.deadline(), created: claim.created() });
+        }
+    }
+    survey.eligible.sort_by(|a, b| rank(a).cmp(&rank(b)));
+    survey
+}
+
+/// Earliest deadline, then oldest, then name; a claim without a deadline comes after those with one.
+fn rank(candidate: &Candidate) -> (Timestamp, Timestamp, &str) {
+    (candidate.deadline.unwrap_or(Timestamp::MAX), candidate.created, &candidate.name)
+}
+
+/// The value that hostname terms compare with: the label, else the Node's name.
+#[must_use]
+pub fn hostname(node: &Node) -> String {
+    node.labels().get(HOSTNAME_LABEL).cloned().unwrap_or_else(|| node.name_any())
+}
+
+/// What selection makes of one claim whose Node is `node`.
+#[must_use]
+pub fn standing(
+    governing: &Governing,
+    period: Duration,
+    claim: &NodeClaim,
+    marks: &ClaimMarks,
+    node: Option<&Node>,
+    now: Timestamp,
+) -> Standing {
+    if node.is_some_and(|n| protected_by_operator(n.annotations())) {
+        return Standing::OptedOut;
+    }
+    if claim.deleting() {
+        return Standing::Deleting;
+    }
+    if claim.is_true("DisruptionReason") || node.is_some_and(node_leaving) {
+        return Standing::Disrupted;
+    }
+    if node.is_none() || !claim.is_true("Ready") {
+        return Standing::NotReady;
+    }
+    match marks.state {
+        ClaimState::Pending | ClaimState::Draining | ClaimState::Unknown(_) => return Standing::InFlight,
+        ClaimState::Expired => return Standing::Terminal,
+        ClaimState::Fresh | ClaimState::Failed => {}
+    }
+    if !triggered(governing, period, claim, now) {
+        return Standing::NotTriggered;
+    }
+    let retry_at = (marks.state == ClaimState::Failed)
+        .then_some(marks.failed_at)
+        .flatten()
+        .map(|failed_at| backoff::next_attempt(governing, failed_at, marks.retry_count, now));
+    if retry_at.is_some_and(|at| now < at) { Standing::InBackoff } else { Standing::Eligible }
+}
+
+/// The claim is old enough to be rotated: in auto mode later than its deadline less its lead time, under an
+/// override older than that. `expireAfter: Never` is never triggered in auto mode.
+#[must_use]
+pub fn triggered(governing: &Governing, period: Duration, claim: &NodeClaim, now: Timestamp) -> bool {
+    trigger_at(governing, period, claim).is_some_and(|at| now > at)
+}
+
+/// When the age trigger of a claim comes; `None` is never.
+#[must_use]
+pub fn trigger_at(governing: &Governing, period: Duration, claim: &NodeClaim) -> Option<Timestamp> {
+    match governing.age_threshold {
+        AgeThreshold::Auto => claim
+            .deadline()?
+            .checked_sub(schedule::lead_time(governing, period, claim.spec.termination_grace_period()))
+            .ok(),
+        AgeThreshold::Override(age) => claim.created().checked_add(age).ok(),
+    }
+}
+
+fn short_lead(governing: &Governing, period: Duration, claim: &NodeClaim) -> bool {
+    let lead = schedule::lead_time(governing, period, claim.spec.termination_grace_period());
+    claim.spec.expire_after().is_some_and(|life| life <= lead)
+}

@@ -1,0 +1,196 @@
+//! What is told to people once a write has landed: events, counters and log lines come from these values.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::headroom::Shortfall;
+use crate::placeholder::Sizing;
+
+/// How a rotation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The old claim drained after its replacement was ready.
+    Success,
+    /// The surge was not ready in time and was rolled back.
+    Failure,
+    /// Karpenter or a person took the claim before the surge was ready.
+    Expired,
+}
+
+impl Outcome {
+    /// The value of the metric's label `outcome`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// Something that has happened in the rotation of `claim`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Announcement {
+    /// The anchor is written.
+    Started {
+        /// The old claim.
+        claim: String,
+        /// Its age.
+        age: Duration,
+        /// When Karpenter would delete it by force.
+        deadline: Option<Timestamp>,
+        /// How many claims were eligible.
+        eligible: usize,
+    },
+    /// The placeholder is created.
+    PlaceholderCreated {
+        /// The old claim.
+        claim: String,
+        /// Name of the Pod.
+        placeholder: String,
+        /// How its size came about.
+        sizing: Box<Sizing>,
+    },
+    /// The replacement is ready, and the drain is about to begin.
+    SurgeReady {
+        /// The old claim.
+        claim: String,
+        /// Node with the reserved capacity.
+        surge_node: String,
+        /// From the start to here.
+        surge_wait: Duration,
+        /// `provisioned` or `absorbed`, where known.
+        surge_path: Option<String>,
+    },
+    /// The old claim's deletion is sent.
+    DrainStarted {
+        /// The old claim.
+        claim: String,
+        /// Its node.
+        node: String,
+    },
+    /// The old claim is gone and the anchor released.
+    Completed {
+        /// The old claim.
+        claim: String,
+        /// Node with the reserved capacity, where still known.
+        surge_node: Option<String>,
+        /// From the start to the ready surge, where known.
+        surge_wait: Option<Duration>,
+        /// `provisioned` or `absorbed`, where known.
+        surge_path: Option<String>,
+        /// From the delete to here, where known.
+        drain: Option<Duration>,
+        /// Without a surge.
+        forceful_fallback: bool,
+    },
+    /// The attempt is rolled back.
+    Failed {
+        /// The old claim.
+        claim: String,
+        /// The limit that was exceeded.
+        ready_timeout: Duration,
+        /// Attempts that failed so far, this one included.
+        retry_count: u32,
+        /// When the next attempt may begin, window permitting.
+        next_attempt: Timestamp,
+    },
+    /// The claim was taken before the surge was ready, and the anchor is released.
+    Expired {
+        /// The old claim.
+        claim: String,
+        /// Karpenter's deadline had come; otherwise someone or something else deleted it. `None`: not known.
+        deadline_reached: Option<bool>,
+    },
+    /// The pool lost its policy, and the rotation is rolled back.
+    GovernanceLost {
+        /// The old claim.
+        claim: String,
+        /// Why no policy governs the pool.
+        why: String,
+    },
+    /// The anchor named a claim of another pool, and is released.
+    ForeignAnchor {
+        /// The claim.
+        claim: String,
+        /// Its pool, if it has one.
+        pool: Option<String>,
+    },
+    /// The reservation is no longer sound, and the rotation waits for a new one.
+    ReservationLost {
+        /// The old claim.
+        claim: String,
+        /// What was found.
+        why: String,
+    },
+}
+
+/// A state of affairs worth telling once, when it begins; the shell compares with the pass before.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Notice {
+    /// A finding about the schedule.
+    Finding {
+        /// Its code, the event's reason.
+        code: String,
+        /// It blocks starts.
+        fatal: bool,
+        /// What is wrong and what to change.
+        sentence: String,
+    },
+    /// A claim's whole life is shorter than its lead time.
+    ShortLead {
+        /// The claim.
+        claim: String,
+    },
+    /// No policy can be said to govern the pool.
+    PolicyConflict {
+        /// Names the policies and what to change.
+        message: String,
+    },
+    /// A static pool refills itself and is never rotated.
+    StaticNodePool,
+    /// The freeze annotation cannot be read and counts as frozen.
+    FreezeUnparsable {
+        /// As written.
+        value: String,
+    },
+    /// One more node does not fit under the pool's limits.
+    InsufficientHeadroom {
+        /// The candidate.
+        claim: String,
+        /// Each limit in the way, with its numbers.
+        shortfalls: String,
+    },
+    /// The scheduler refuses the placeholder so far.
+    SurgeUnschedulable {
+        /// The old claim.
+        claim: String,
+        /// The Pod.
+        placeholder: String,
+        /// The scheduler's words.
+        message: String,
+    },
+    /// There can be no placeholder.
+    SurgeRejected {
+        /// The old claim.
+        claim: String,
+        /// Why, in the words of whoever refused it.
+        message: String,
+    },
+    /// A drain takes longer than its bound.
+    DrainStuck {
+        /// The old claim.
+        claim: String,
+    },
+}
+
+impl Notice {
+    /// The headroom notice for `claim`.
+    #[must_use]
+    pub fn headroom(claim: &str, shortfalls: &[Shortfall]) -> Self {
+        let list: Vec<String> = shortfalls.iter().map(ToString::to_string).collect();
+        Self::InsufficientHeadroom { claim: claim.to_owned(), shortfalls: list.join("; ") }
+    }
+}

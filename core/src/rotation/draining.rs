@@ -1,0 +1,82 @@
+//! A claim whose mirror says that it drains (§5.2, `draining`).
+//!
+//! Once the delete is sent nothing can be rolled back: the gate stays held until the claim is gone, however long that
+//! takes, because a second rotation would take a second node (I1).
+
+use std::time::Duration;
+
+use crate::annotation::{ACTIVE_ROTATION_STATE, ClaimState, DRAINING_AT, STATE, SURGE_PATH, SURGE_WAIT};
+use crate::karpenter::node_leaving;
+use crate::rotation::announcement::{Announcement, Notice};
+use crate::rotation::effect::{Effect, Planned};
+use crate::rotation::observation::Seen;
+use crate::rotation::pass::Rotation;
+use crate::rotation::pending::{delete_old_claim, delete_placeholder};
+use crate::rotation::report::Activity;
+use crate::rotation::surge::surge_ready;
+use crate::rotation::{Decision, Next};
+use crate::schedule::{self, SHORT_REQUEUE};
+
+/// Waits for the drain, or sends the delete that a crash has kept back.
+pub(super) fn drain(rotation: &Rotation<'_>) -> Seen<Decision> {
+    Seen::Continue(if rotation.claim.deleting() { wait(rotation) } else { resume(rotation) })
+}
+
+fn wait(rotation: &Rotation<'_>) -> Decision {
+    let effects = Vec::from_iter(release_dying_host(rotation));
+    let mut decision = rotation.pass.act(Activity::Draining(rotation.name()), effects, Next::After(SHORT_REQUEUE));
+    if drain_stuck(rotation) {
+        decision.report.drain_stuck = true;
+        decision.notices.push(Notice::DrainStuck { claim: rotation.name() });
+    }
+    decision
+}
+
+/// The drain exceeds the claim's own grace period and the buffer (§5.2, stuck drain).
+fn drain_stuck(rotation: &Rotation<'_>) -> bool {
+    let Some(since) = &rotation.claim.metadata.deletion_timestamp else {
+        return false;
+    };
+    let elapsed: Duration = rotation.pass.now.duration_since(since.0).try_into().unwrap_or_default();
+    elapsed > schedule::drain_bound(rotation.claim.spec.termination_grace_period())
+}
+
+/// A placeholder on a host that is itself being taken away reserves nothing, and its `do-not-disrupt` would hold up
+/// that host's own drain (faults.md 0.7).
+fn release_dying_host(rotation: &Rotation<'_>) -> Option<Planned> {
+    let placeholder = rotation.close_up.placeholder.as_ref()?;
+    let host = rotation.close_up.surge_node.as_ref()?;
+    let leaving = node_leaving(host) || rotation.close_up.surge_claim.as_ref().is_some_and(|claim| claim.deleting());
+    (leaving && placeholder.metadata.deletion_timestamp.is_none()).then(|| {
+        delete_placeholder(placeholder).then(Announcement::ReservationLost {
+            claim: rotation.name(),
+            why: "the node that holds the reservation is being taken away".to_owned(),
+        })
+    })
+}
+
+/// The mirror is written but the delete was not sent. It is sent only if the reservation is still sound; otherwise
+/// the rotation goes back to waiting for one (review 3). A rollback that has begun is never overtaken (review 1).
+fn resume(rotation: &Rotation<'_>) -> Decision {
+    let sound = if rotation.pass.marks.forceful_fallback { Ok(()) } else { surge_ready(rotation).map(drop) };
+    let sound = sound.and(if rotation.marks.rollback { Err("its rollback has begun") } else { Ok(()) });
+    match sound {
+        Ok(()) => {
+            let mut effects = Vec::new();
+            if rotation.marks.state != ClaimState::Draining {
+                let change = [(STATE, Some("draining".to_owned()))].into();
+                effects.push(Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into());
+            }
+            effects.push(delete_old_claim(rotation));
+            rotation.pass.act(Activity::Draining(rotation.name()), effects, Next::After(SHORT_REQUEUE))
+        }
+        Err(why) => step_back(rotation, why),
+    }
+}
+
+fn step_back(rotation: &Rotation<'_>, why: &str) -> Decision {
+    let change = [(ACTIVE_ROTATION_STATE, None), (DRAINING_AT, None), (SURGE_WAIT, None), (SURGE_PATH, None)].into();
+    let lost = Announcement::ReservationLost { claim: rotation.name(), why: why.to_owned() };
+    let effects = vec![Effect::AnnotatePool { pool: rotation.pass.pool_target(), change }.then(lost)];
+    rotation.pass.act(Activity::Pending(rotation.name()), effects, Next::Again)
+}

@@ -1,0 +1,123 @@
+//! What a step may look at.
+//!
+//! An idle pool is judged from watch caches. As soon as a rotation is under way, or about to begin, the step asks for
+//! a close-up: live reads of the objects that it is going to decide on (D2). A stale cache can so delay a step but
+//! never misdirect one. What has not been asked for is `None`, and a step that needs it says so with a [`Look`].
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::ResourceExt;
+
+use crate::karpenter::{NodeClaim, NodePool};
+use crate::resolve::Resolution;
+
+/// How placeholders are made on this installation; the same for all pools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Namespace of the placeholders.
+    pub namespace: String,
+    /// Image of the placeholder's container.
+    pub placeholder_image: String,
+    /// PriorityClass of the placeholders.
+    pub priority_class: String,
+}
+
+/// One NodePool and all that bears on it.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// The pool: from the cache, or live once there is a close-up.
+    pub pool: NodePool,
+    /// Which policy governs it.
+    pub governing: Resolution,
+    /// Its claims, from the cache.
+    pub claims: Vec<NodeClaim>,
+    /// Its nodes, from the cache.
+    pub nodes: Vec<Node>,
+    /// How placeholders are made.
+    pub settings: Settings,
+    /// Live reads about one claim.
+    pub close_up: Option<CloseUp>,
+}
+
+/// Live reads about one claim, all later than the step's first look at the pool.
+#[derive(Clone, Debug, Default)]
+pub struct CloseUp {
+    /// The claim that was looked at.
+    pub name: String,
+    /// The claim, if it exists.
+    pub claim: Option<NodeClaim>,
+    /// The claim's Node, if it exists.
+    pub node: Option<Node>,
+    /// Its placeholder, if it exists.
+    pub placeholder: Option<Pod>,
+    /// The claim that the placeholder is bound to; without a bind the one persisted as `surge-claim`.
+    pub surge_claim: Option<NodeClaim>,
+    /// The Node that the placeholder is bound to; without a bind that of the persisted claim.
+    pub surge_node: Option<Node>,
+    /// Pods bound to the claim's Node.
+    pub pods_on_candidate: Option<Vec<Pod>>,
+    /// Pods bound to the surge Node.
+    pub pods_on_surge_node: Option<Vec<Pod>>,
+    /// All Nodes of the pool, to find those that carry our marks.
+    pub pool_nodes: Option<Vec<Node>>,
+}
+
+/// What a step must see before it can decide. Serving it writes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// The pool, this claim, and what belongs to its rotation, live.
+    CloseUp {
+        /// Name of the claim.
+        claim: String,
+    },
+    /// The Pods bound to the candidate's Node, for sizing.
+    PodsOnCandidate,
+    /// The Pods bound to the surge Node, to guard a reap.
+    PodsOnSurgeNode,
+    /// All Nodes of the pool, to take our marks off.
+    PoolNodes,
+}
+
+/// Either a value, or what must be seen first.
+pub type Seen<T> = ControlFlow<Look, T>;
+
+impl Observation {
+    /// The close-up of claim `name`.
+    pub(super) fn close_up(&self, name: &str) -> Seen<&CloseUp> {
+        match &self.close_up {
+            Some(close_up) if close_up.name == name => Seen::Continue(close_up),
+            Some(_) | None => Seen::Break(Look::CloseUp { claim: name.to_owned() }),
+        }
+    }
+
+    /// The pool's nodes by name, from the cache.
+    pub(super) fn nodes_by_name(&self) -> BTreeMap<String, &Node> {
+        self.nodes.iter().map(|node| (node.name_any(), node)).collect()
+    }
+}
+
+impl CloseUp {
+    pub(super) fn pods_on_candidate(&self) -> Seen<&[Pod]> {
+        seen(self.pods_on_candidate.as_deref(), Look::PodsOnCandidate)
+    }
+
+    pub(super) fn pods_on_surge_node(&self) -> Seen<&[Pod]> {
+        seen(self.pods_on_surge_node.as_deref(), Look::PodsOnSurgeNode)
+    }
+
+    pub(super) fn pool_nodes(&self) -> Seen<&[Node]> {
+        seen(self.pool_nodes.as_deref(), Look::PoolNodes)
+    }
+
+    /// Name of the Node that the placeholder is bound to.
+    #[must_use]
+    pub fn bound_to(&self) -> Option<&str> {
+        self.placeholder.as_ref()?.spec.as_ref()?.node_name.as_deref().filter(|name| !name.is_empty())
+    }
+}
+
+fn seen<T>(value: Option<T>, look: Look) -> Seen<T> {
+    value.map_or(Seen::Break(look), Seen::Continue)
+}

@@ -1,0 +1,148 @@
+//! What every state of a rotation works with: the pool as read, its policy, and the claim in rotation.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use kube::ResourceExt;
+
+use crate::annotation::{ClaimMarks, Freeze, PoolMarks};
+use crate::karpenter::{NodeClaim, NodePool};
+use crate::policy::finding::Level;
+use crate::policy::governing::Governing;
+use crate::resolve::Resolution;
+use crate::rotation::announcement::Notice;
+use crate::rotation::effect::{Planned, Target};
+use crate::rotation::observation::{CloseUp, Observation};
+use crate::rotation::report::{Activity, Report};
+use crate::rotation::{Decision, Next};
+use crate::schedule::{self, Derived, PoolLife};
+use crate::selection::{self, Survey};
+
+/// One look at one pool.
+pub(super) struct Pass<'a> {
+    pub(super) observation: &'a Observation,
+    pub(super) now: Timestamp,
+    pub(super) marks: PoolMarks,
+    pub(super) governing: Option<Arc<Governing>>,
+    pub(super) derived: Option<Derived>,
+    pub(super) survey: Option<Survey>,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(observation: &'a Observation, now: Timestamp) -> Self {
+        let governing = match &observation.governing {
+            Resolution::Governed(governing) => Some(Arc::clone(governing)),
+            Resolution::Conflict { .. } | Resolution::Invalid { .. } | Resolution::Ungoverned => None,
+        };
+        let pool = &observation.pool;
+        let claims = claims(observation);
+        let derived = governing.as_deref().map(|governing| {
+            let life = PoolLife {
+                expire_after: pool.spec.template.spec.expire_after(),
+                termination_grace_period: pool.spec.template.spec.termination_grace_period(),
+            };
+            schedule::derive(governing, &life, claims.len(), now)
+        });
+        let survey = governing.as_deref().map(|governing| {
+            let period = governing.windows.period(now).unwrap_or_default();
+            selection::survey(governing, period, &claims, &observation.nodes_by_name(), now)
+        });
+        Self { observation, now, marks: pool.marks(now), governing, derived, survey }
+    }
+
+    pub(super) fn pool(&self) -> &'a NodePool {
+        &self.observation.pool
+    }
+
+    pub(super) fn pool_name(&self) -> String {
+        self.pool().name_any()
+    }
+
+    pub(super) fn pool_target(&self) -> Target {
+        Target::of(self.pool())
+    }
+
+    /// A decision that writes nothing.
+    pub(super) fn rest(&self, activity: Activity, next: Next) -> Decision {
+        self.act(activity, Vec::new(), next)
+    }
+
+    /// A decision with writes.
+    pub(super) fn act(&self, activity: Activity, effects: Vec<Planned>, next: Next) -> Decision {
+        Decision { effects, notices: self.notices(), report: self.report(activity), next }
+    }
+
+    fn report(&self, activity: Activity) -> Report {
+        Report {
+            activity,
+            window_open: self.governing.as_ref().is_some_and(|g| g.windows.contains(self.now)),
+            freeze_until: match self.marks.freeze {
+                Freeze::Until(until) => Some(until),
+                Freeze::None | Freeze::Unreadable(_) => None,
+            },
+            survey: self.survey.clone(),
+            derived: self.derived.clone(),
+            drain_stuck: false,
+        }
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        if let Some(message) = self.conflict() {
+            notices.push(Notice::PolicyConflict { message });
+        }
+        if let Freeze::Unreadable(value) = &self.marks.freeze {
+            notices.push(Notice::FreezeUnparsable { value: value.clone() });
+        }
+        for finding in self.derived.iter().flat_map(|derived| &derived.findings) {
+            notices.push(Notice::Finding {
+                code: finding.code.to_string(),
+                fatal: finding.level == Level::Fatal,
+                sentence: finding.sentence.clone(),
+            });
+        }
+        for claim in self.survey.iter().flat_map(|survey| &survey.short_lead) {
+            notices.push(Notice::ShortLead { claim: claim.clone() });
+        }
+        notices
+    }
+
+    /// Why no policy can be said to govern the pool, where that is somebody's mistake.
+    pub(super) fn conflict(&self) -> Option<String> {
+        match &self.observation.governing {
+            Resolution::Conflict { message, .. } | Resolution::Invalid { message, .. } => Some(message.clone()),
+            Resolution::Governed(_) | Resolution::Ungoverned => None,
+        }
+    }
+}
+
+/// The pool's claims: those of the cache, but the one of the close-up as it is now.
+fn claims(observation: &Observation) -> Vec<NodeClaim> {
+    let Some(close_up) = &observation.close_up else {
+        return observation.claims.clone();
+    };
+    let others = observation.claims.iter().filter(|claim| claim.name_any() != close_up.name);
+    others.chain(&close_up.claim).cloned().collect()
+}
+
+/// The rotation in flight: its claim exists and belongs to the pool.
+pub(super) struct Rotation<'a> {
+    pub(super) pass: &'a Pass<'a>,
+    pub(super) close_up: &'a CloseUp,
+    pub(super) claim: &'a NodeClaim,
+    pub(super) marks: ClaimMarks,
+}
+
+impl<'a> Rotation<'a> {
+    pub(super) fn new(pass: &'a Pass<'a>, close_up: &'a CloseUp, claim: &'a NodeClaim) -> Self {
+        Self { pass, close_up, claim, marks: claim.marks(pass.now) }
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.claim.name_any()
+    }
+
+    pub(super) fn claim_target(&self) -> Target {
+        Target::of(self.claim)
+    }
+}

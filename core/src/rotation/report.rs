@@ -1,0 +1,78 @@
+//! Why this and not that: the same value feeds gauges, log lines, status and the commands.
+
+use jiff::Timestamp;
+
+use crate::gate::Closed;
+use crate::headroom::Shortfall;
+use crate::schedule::Derived;
+use crate::selection::Survey;
+
+/// What a pool is doing, or what keeps it from it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Activity {
+    /// No policy selects the pool.
+    Ungoverned,
+    /// Policies tie, or the winner is invalid; the message names them.
+    Conflict(String),
+    /// The pool is being deleted.
+    NodePoolDeleting,
+    /// The pool refills itself.
+    StaticNodePool,
+    /// A finding says that the schedule cannot work.
+    Infeasible,
+    /// A start gate is closed.
+    Gated(Closed),
+    /// A claim of the pool still drains from a rotation whose anchor is gone.
+    OrphanDraining(String),
+    /// No claim is eligible; the census says why.
+    NoEligibleClaim,
+    /// One more node does not fit under the limits.
+    NoHeadroom(Vec<Shortfall>),
+    /// A rotation of this claim begins.
+    Starting(String),
+    /// This claim waits for its surge.
+    Pending(String),
+    /// The rotation of this claim is being undone.
+    RollingBack(String),
+    /// This claim drains.
+    Draining(String),
+    /// The rotation of this claim ends.
+    Ending(String),
+}
+
+/// The view of one pool that a step formed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// What the pool is doing.
+    pub activity: Activity,
+    /// A maintenance window is open.
+    pub window_open: bool,
+    /// A freeze is in force until then.
+    pub freeze_until: Option<Timestamp>,
+    /// The standing of each claim; `None` without a policy.
+    pub survey: Option<Survey>,
+    /// What follows from policy and pool; `None` without a policy.
+    pub derived: Option<Derived>,
+    /// The drain exceeds its bound.
+    pub drain_stuck: bool,
+}
+
+impl Report {
+    /// A rotation is in flight.
+    #[must_use]
+    pub fn in_progress(&self) -> bool {
+        match &self.activity {
+            Activity::Starting(_) | Activity::Pending(_) | Activity::RollingBack(_) | Activity::Draining(_) => true,
+            Activity::Ungoverned
+            | Activity::Conflict(_)
+            | Activity::NodePoolDeleting
+            | Activity::StaticNodePool
+            | Activity::Infeasible
+            | Activity::Gated(_)
+            | Activity::OrphanDraining(_)
+            | Activity::NoEligibleClaim
+            | Activity::NoHeadroom(_)
+            | Activity::Ending(_) => false,
+        }
+    }
+}
