@@ -2,7 +2,6 @@
 //!
 //! A gate stops starts only. A rotation in flight goes on.
 
-use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -23,15 +22,16 @@ pub enum Gate {
     FailurePause,
 }
 
-impl fmt::Display for Gate {
+impl Gate {
     /// The name that the log line and the commands print.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
             Self::OutOfWindow => "outOfWindow",
             Self::Frozen => "frozen",
             Self::CooldownAfterSuccess => "cooldownAfterSuccess",
             Self::FailurePause => "failurePause",
-        })
+        }
     }
 }
 

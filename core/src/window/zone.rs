@@ -1,0 +1,122 @@
+//! Time-zone names: exact, from the database that is compiled in, never from the machine (D4).
+
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+
+/// Why a text is not a time zone. Its words say what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ZoneFault {
+    /// The zone of whatever machine the controller runs on.
+    #[error("is the zone of a machine, which differs from node to node; write an IANA name such as Europe/Berlin")]
+    Local,
+    /// Not in the database.
+    #[error("is not an IANA time zone; {hint}")]
+    Unknown {
+        /// What to write instead.
+        hint: String,
+    },
+}
+
+/// Looks a name up, in its exact spelling.
+///
+/// # Errors
+/// When the database does not have the name; the nearest one is suggested.
+pub fn zone(name: &str) -> Result<TimeZone, ZoneFault> {
+    if name.eq_ignore_ascii_case("local") {
+        return Err(ZoneFault::Local);
+    }
+    let database = TimeZoneDatabase::bundled();
+    let known = database.available().any(|known| known.as_str() == name && name != "Factory");
+    match database.get(name) {
+        Ok(zone) if known => Ok(zone),
+        Ok(_) | Err(_) => Err(ZoneFault::Unknown { hint: hint(&database, name) }),
+    }
+}
+
+/// The zone never changes its offset, so it does not follow daylight saving time.
+#[must_use]
+pub fn is_fixed_offset(name: &str) -> bool {
+    let name = name.strip_prefix("Etc/").unwrap_or(name);
+    matches!(name, "EST" | "MST" | "HST") || name.starts_with("GMT+") || name.starts_with("GMT-")
+}
+
+fn hint(database: &TimeZoneDatabase, name: &str) -> String {
+    if name.is_empty() {
+        return "write an IANA name such as Europe/Berlin or UTC".to_owned();
+    }
+    let offset = name.trim_start_matches("UTC").trim_start_matches("GMT");
+    if offset.starts_with(['+', '-']) {
+        return "an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC".to_owned();
+    }
+    let wanted = name.trim().to_ascii_lowercase().replace(' ', "_");
+    let nearest = database
+        .available()
+        .map(|known| (distance(&wanted, &known.as_str().to_ascii_lowercase()), known.as_str().to_owned()))
+        .min();
+    match nearest {
+        // Up to a third of the letters may differ; beyond that a suggestion would be a guess.
+        Some((distance, known)) if distance * 3 <= wanted.chars().count() => format!("did you mean {known}?"),
+        Some(_) | None => "write an IANA name such as Europe/Berlin or UTC".to_owned(),
+    }
+}
+
+/// How many letters must be changed, added or removed; a name without its region is near its whole name.
+fn distance(wanted: &str, known: &str) -> usize {
+    let city = known.rsplit('/').next().unwrap_or(known);
+    // One more than the whole name's, so that of two equally near names the one with the region wins.
+    edits(wanted, known).min(edits(wanted, city).saturating_add(1))
+}
+
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.chars().enumerate() {
+        let mut next = vec![i + 1];
+        let mut previous = i + 1;
+        for ((right, above), above_left) in b.iter().zip(row.iter().skip(1)).zip(&row) {
+            let replaced = above_left + usize::from(left != *right);
+            previous = replaced.min(above + 1).min(previous + 1);
+            next.push(previous);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_names_and_aliases_are_known() {
+        for name in ["UTC", "Etc/UTC", "Zulu", "GMT", "Europe/Kiev", "Europe/Kyiv", "Asia/Calcutta", "US/Pacific", "EST5EDT", "Etc/GMT+5"] {
+            assert!(zone(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_what_to_write() {
+        let rows = [
+            ("europe/berlin", "is not an IANA time zone; did you mean Europe/Berlin?"),
+            ("Europe/Berln", "is not an IANA time zone; did you mean Europe/Berlin?"),
+            ("Tokyo", "is not an IANA time zone; did you mean Asia/Tokyo?"),
+            ("America/New York", "is not an IANA time zone; did you mean America/New_York?"),
+            ("utc", "is not an IANA time zone; did you mean UTC?"),
+            ("+02:00", "is not an IANA time zone; an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC"),
+            ("GMT+2", "is not an IANA time zone; an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC"),
+
+            ("Mars/Olympus_Mons", "is not an IANA time zone; write an IANA name such as Europe/Berlin or UTC"),
+            ("", "is not an IANA time zone; write an IANA name such as Europe/Berlin or UTC"),
+            ("Local", "is the zone of a machine, which differs from node to node; write an IANA name such as Europe/Berlin"),
+        ];
+        for (name, sentence) in rows {
+            assert_eq!(zone(name).unwrap_err().to_string(), sentence, "{name}");
+        }
+        assert!(zone("Factory").is_err());
+    }
+
+    #[test]
+    fn fixed_offsets_are_recognised() {
+        assert!(["Etc/GMT+5", "EST", "Etc/GMT-14"].into_iter().all(is_fixed_offset));
+        assert!(!["Etc/GMT", "UTC", "EST5EDT", "Europe/Berlin"].into_iter().any(is_fixed_offset));
+    }
+}
