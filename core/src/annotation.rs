@@ -203,9 +203,7 @@ impl ClaimMarks {
                 Some("expired") => ClaimState::Expired,
                 Some(other) => ClaimState::Unknown(other.to_owned()),
             },
-            started_at: text(STARTED_AT)
-                .and_then(|t| t.parse::<Timestamp>().ok())
-                .filter(|at| at.duration_since(now) <= FUTURE_TOLERANCE),
+            started_at: text(STARTED_AT).and_then(|t| t.parse::<Timestamp>().ok()).filter(|at| at.duration_since(now) <= FUTURE_TOLERANCE),
             failed_at: read_stamp(annotations, FAILED_AT, now),
             retry_count: text(RETRY_COUNT).and_then(|t| t.parse().ok()).unwrap_or(0),
             surge_claim: text(SURGE_CLAIM).filter(|t| !t.is_empty()).map(str::to_owned),
@@ -279,10 +277,7 @@ mod tests {
             &map(&[(STARTED_AT, "2030-01-01T00:00:00Z"), (RETRY_COUNT, "-3"), (FAILED_AT, "soon"), (SURGE_CLAIM, "")]),
             at(NOW),
         );
-        assert_eq!(
-            (marks.started_at, marks.retry_count, marks.failed_at, marks.surge_claim),
-            (None, 0, None, None)
-        );
+        assert_eq!((marks.started_at, marks.retry_count, marks.failed_at, marks.surge_claim), (None, 0, None, None));
     }
 
     #[test]

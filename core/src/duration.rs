@@ -142,7 +142,8 @@ pub fn go_string(duration: Duration) -> String {
     if nanoseconds == 0 {
         return "0s".to_owned();
     }
-    if let Some((unit, scale)) = [("ns", 1), ("\u{b5}s", 1_000), ("ms", 1_000_000)].into_iter().rev().find(|(_, scale)| nanoseconds >= *scale)
+    if let Some((unit, scale)) =
+        [("ns", 1), ("\u{b5}s", 1_000), ("ms", 1_000_000)].into_iter().rev().find(|(_, scale)| nanoseconds >= *scale)
         && nanoseconds < 1_000_000_000
     {
         return format!("{}{unit}", decimal(nanoseconds, scale));

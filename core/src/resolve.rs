@@ -1,1 +1,138 @@
-//! To be filled.
+//! Which policy governs a NodePool (§5.4, D6): the most specific selector wins, and a tie rotates nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::policy::fault::Fault;
+use crate::policy::governing::Governing;
+use crate::policy::selector::Selector;
+use crate::policy::validate::{self, validate};
+
+/// A policy of the cluster, valid or not.
+#[derive(Clone, Debug)]
+pub struct PolicyEntry {
+    /// `metadata.name`.
+    pub name: String,
+    /// Which pools it selects; `None` if its selector cannot be read, and it then selects none.
+    pub selector: Option<Selector>,
+    /// The parsed policy, or every fault of it.
+    pub judgement: Result<Arc<Governing>, Vec<Fault>>,
+}
+
+impl PolicyEntry {
+    /// Judges an object as the API server holds it.
+    #[must_use]
+    pub fn from_object(object: &Value) -> Self {
+        let judgement = validate(object).map(Arc::new);
+        let selector = match &judgement {
+            Ok(governing) => Some(governing.selector.clone()),
+            Err(_) => validate::selector_of(object),
+        };
+        let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Self { name, selector, judgement }
+    }
+}
+
+/// Who governs a pool.
+#[derive(Clone, Debug)]
+pub enum Resolution {
+    /// This policy.
+    Governed(Arc<Governing>),
+    /// Several of the same specificity; none does.
+    Conflict {
+        /// Their names, sorted.
+        policies: Vec<String>,
+        /// What is the matter and what to change.
+        message: String,
+    },
+    /// The winner is invalid; the runner-up does not step in.
+    Invalid {
+        /// Its name.
+        policy: String,
+        /// Its faults.
+        message: String,
+    },
+    /// No policy selects the pool.
+    Ungoverned,
+}
+
+/// Resolves the policy of a pool with `labels`. An invalid policy takes part if its selector can be read.
+#[must_use]
+pub fn resolve(labels: &BTreeMap<String, String>, policies: &[PolicyEntry]) -> Resolution {
+    let selecting = || {
+        let specificity = |entry: &PolicyEntry| entry.selector.as_ref().filter(|s| s.matches(labels)).map(Selector::specificity);
+        policies.iter().filter_map(move |entry| specificity(entry).map(|specificity| (specificity, entry)))
+    };
+    let Some(highest) = selecting().map(|(specificity, _)| specificity).max() else {
+        return Resolution::Ungoverned;
+    };
+    let mut winners: Vec<&PolicyEntry> = selecting().filter(|(specificity, _)| *specificity == highest).map(|(_, entry)| entry).collect();
+    winners.sort_by(|a, b| a.name.cmp(&b.name));
+    match winners.as_slice() {
+        [winner] => match &winner.judgement {
+            Ok(governing) => Resolution::Governed(Arc::clone(governing)),
+            Err(faults) => Resolution::Invalid { policy: winner.name.clone(), message: invalid(&winner.name, faults) },
+        },
+        tied => {
+            let policies: Vec<String> = tied.iter().map(|entry| entry.name.clone()).collect();
+            let message = format!(
+                "the RotationPolicies {} select the NodePool with equally many selector entries ({highest}), so none governs it; make one more specific",
+                policies.join(", ")
+            );
+            Resolution::Conflict { policies, message }
+        }
+    }
+}
+
+fn invalid(name: &str, faults: &[Fault]) -> String {
+    let list: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    format!("the RotationPolicy {name} is invalid: {}", list.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn policy(name: &str, labels: &Value, timeout: &str) -> PolicyEntry {
+        PolicyEntry::from_object(&json!({
+            "metadata": {"name": name},
+            "spec": {
+                "nodePoolSelector": {"matchLabels": labels},
+                "maintenanceWindows": [{"timezone": "UTC", "days": ["Wed"], "start": "02:00", "end": "06:00"}],
+                "surge": {"readyTimeout": timeout}
+            }
+        }))
+    }
+
+    fn outcome(policies: &[PolicyEntry]) -> String {
+        let labels = [("team", "a"), ("tier", "gold")].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        match resolve(&labels, policies) {
+            Resolution::Governed(governing) => format!("governed by {}", governing.name),
+            Resolution::Conflict { policies, .. } => format!("tie of {}", policies.join(" and ")),
+            Resolution::Invalid { policy, .. } => format!("{policy} is invalid"),
+            Resolution::Ungoverned => "ungoverned".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_most_specific_policy_governs() {
+        let all = policy("all", &json!({}), "15m");
+        let team = policy("team", &json!({"team": "a"}), "15m");
+        let tier = policy("tier", &json!({"tier": "gold"}), "15m");
+        let both = policy("both", &json!({"team": "a", "tier": "gold"}), "15m");
+        let other = policy("other", &json!({"team": "b"}), "15m");
+        let broken = policy("broken", &json!({"team": "a"}), "15 minutes");
+        assert_eq!(outcome(&[]), "ungoverned");
+        assert_eq!(outcome(&[other]), "ungoverned");
+        assert_eq!(outcome(std::slice::from_ref(&all)), "governed by all");
+        assert_eq!(outcome(&[all.clone(), team.clone()]), "governed by team");
+        assert_eq!(outcome(&[tier.clone(), team.clone()]), "tie of team and tier");
+        assert_eq!(outcome(&[tier.clone(), team.clone(), both]), "governed by both");
+        assert_eq!(outcome(&[all, broken.clone()]), "broken is invalid");
+        assert_eq!(outcome(&[tier, broken]), "tie of broken and tier");
+    }
+}

@@ -154,10 +154,9 @@ pub fn triggered(governing: &Governing, period: Duration, claim: &NodeClaim, now
 #[must_use]
 pub fn trigger_at(governing: &Governing, period: Duration, claim: &NodeClaim) -> Option<Timestamp> {
     match governing.age_threshold {
-        AgeThreshold::Auto => claim
-            .deadline()?
-            .checked_sub(schedule::lead_time(governing, period, claim.spec.termination_grace_period()))
-            .ok(),
+        AgeThreshold::Auto => {
+            claim.deadline()?.checked_sub(schedule::lead_time(governing, period, claim.spec.termination_grace_period())).ok()
+        }
         AgeThreshold::Override(age) => claim.created().checked_add(age).ok(),
     }
 }

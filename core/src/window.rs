@@ -5,9 +5,9 @@
 //! occur, and both passes of a repeated local time count. All arithmetic walks civil dates, never multiples of a day.
 
 pub mod calendar;
-pub mod zone;
 #[cfg(test)]
 mod tests;
+pub mod zone;
 
 use std::time::Duration;
 
@@ -48,9 +48,9 @@ pub struct Occurrence {
     pub close: Timestamp,
 }
 
-/// How far around an instant its occurrence is looked for; longer than any interval and any pause of a week.
+/// How far an opening is looked for first; longer than any interval and any pause of a week.
 const NEAR: SignedDuration = SignedDuration::from_hours(15 * 24);
-/// How far ahead an opening is looked for before the answer is "none".
+/// How far it is looked for before the answer is "none", and the longest occurrence that is told whole.
 const FAR: SignedDuration = SignedDuration::from_hours(400 * 24);
 
 impl Entry {
@@ -104,19 +104,22 @@ impl Windows {
     }
 
     fn next(&self, now: Timestamp, wanted: impl Fn(&Occurrence) -> Option<Timestamp>) -> Option<Timestamp> {
-        let near = ahead(now, NEAR);
-        let in_reach = |occurrence: &Occurrence| occurrence.close < near;
-        let soon = self.occurrences(now, near);
-        soon.iter().filter(|o| in_reach(o) || o.open > now).find_map(&wanted).filter(|at| *at < near).or_else(|| {
-            self.occurrences(now, ahead(now, FAR)).iter().find_map(&wanted)
-        })
+        let within = |reach| self.occurrences(now, ahead(now, reach)).iter().find_map(&wanted);
+        within(NEAR).or_else(|| within(FAR))
     }
 
-    /// The merged occurrences that overlap `[from, until)`, in order. An occurrence at an edge is whole unless it is
-    /// longer than 15 days.
+    /// The merged occurrences that overlap `[from, until)`, in order. One at an edge is whole unless it is longer than
+    /// 400 days.
     #[must_use]
     pub fn occurrences(&self, from: Timestamp, until: Timestamp) -> Vec<Occurrence> {
-        let mut all = calendar::occurrences(&self.entries, ahead(from, -NEAR), ahead(until, NEAR), calendar::Folds::Exact);
+        let around = |margin: SignedDuration| {
+            let (first, last) = (ahead(from, -margin), ahead(until, margin));
+            let all = calendar::occurrences(&self.entries, first, last, calendar::Folds::Exact);
+            let cut = all.iter().any(|o| (o.open <= first && o.close > from) || (o.close >= last && o.open < until));
+            (all, cut)
+        };
+        let (all, cut) = around(NEAR);
+        let mut all = if cut { around(FAR).0 } else { all };
         all.retain(|occurrence| occurrence.close > from && occurrence.open < until);
         all
     }

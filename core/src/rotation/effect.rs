@@ -24,11 +24,7 @@ impl Target {
     /// The object as observed.
     #[must_use]
     pub fn of<K: Resource>(object: &K) -> Self {
-        Self {
-            name: object.name_any(),
-            uid: object.uid().unwrap_or_default(),
-            version: object.resource_version().unwrap_or_default(),
-        }
+        Self { name: object.name_any(), uid: object.uid().unwrap_or_default(), version: object.resource_version().unwrap_or_default() }
     }
 }
 

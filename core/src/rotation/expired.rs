@@ -17,8 +17,7 @@ use crate::schedule::LONG_REQUEUE;
 pub(super) fn force_expiring(rotation: &Rotation<'_>) -> Seen<Decision> {
     let mut effects = take_marks_off(rotation.close_up, &rotation.name())?;
     if rotation.marks.state != ClaimState::Expired {
-        let change: Change =
-            [(STATE, Some("expired".to_owned())), (STARTED_AT, None), (SURGE_CLAIM, None), (ROLLBACK, None)].into();
+        let change: Change = [(STATE, Some("expired".to_owned())), (STARTED_AT, None), (SURGE_CLAIM, None), (ROLLBACK, None)].into();
         effects.push(Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into());
     }
     let reached = rotation.claim.deadline().zip(rotation.claim.metadata.deletion_timestamp.as_ref());

@@ -84,10 +84,5 @@ fn protection(node: &Node, claim: &str) -> Change {
 }
 
 fn mark(node: &Node, change: Change, unschedulable: Option<bool>, proceed: Proceed) -> Option<Effect> {
-    (!change.is_empty() || unschedulable.is_some()).then(|| Effect::MarkNode {
-        node: Target::of(node),
-        change,
-        unschedulable,
-        proceed,
-    })
+    (!change.is_empty() || unschedulable.is_some()).then(|| Effect::MarkNode { node: Target::of(node), change, unschedulable, proceed })
 }

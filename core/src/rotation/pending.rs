@@ -15,7 +15,6 @@ use crate::annotation::{
 use crate::duration::go_string;
 use crate::karpenter::node_leaving;
 use crate::placeholder::{self, Placeholder};
-use crate::policy::governing::Governing;
 use crate::rotation::announcement::{Announcement, Notice};
 use crate::rotation::effect::{Effect, Planned, Target};
 use crate::rotation::observation::Seen;
@@ -46,7 +45,7 @@ pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
         return Seen::Continue(pass.act(activity(rotation), effects, Next::After(LONG_REQUEUE)));
     }
     match &rotation.close_up.placeholder {
-        None => create_placeholder(rotation, governing, effects),
+        None => create_placeholder(rotation, effects),
         Some(pod) if dead(pod, &rotation.name()) => {
             effects.push(delete_placeholder(pod).into());
             Seen::Continue(pass.act(activity(rotation), effects, Next::Again))
@@ -138,13 +137,11 @@ pub(super) fn placeholder(rotation: &Rotation<'_>) -> Seen<Option<Placeholder>> 
         required_keys: &governing.required_keys,
         preferred_keys: &governing.preferred_keys,
         whole_node_reservation: governing.whole_node_reservation,
-        image_pull_secrets: &[],
-        owner: None,
     };
     Seen::Continue(Some(placeholder::build(&request)))
 }
 
-fn create_placeholder(rotation: &Rotation<'_>, _governing: &Governing, mut effects: Vec<Planned>) -> Seen<Decision> {
+fn create_placeholder(rotation: &Rotation<'_>, mut effects: Vec<Planned>) -> Seen<Decision> {
     if let Some(placeholder) = placeholder(rotation)? {
         let created = Announcement::PlaceholderCreated {
             claim: rotation.name(),
@@ -194,10 +191,7 @@ fn obstacle(rotation: &Rotation<'_>, pod: &Pod) -> Option<Notice> {
         return Some(Notice::SurgeRejected { claim, message });
     }
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
-    let refused = conditions.iter().find(|c| c.type_ == "PodScheduled" && c.status == "False" && c.reason.as_deref() == Some("Unschedulable"))?;
-    Some(Notice::SurgeUnschedulable {
-        claim,
-        placeholder: pod.name_any(),
-        message: refused.message.clone().unwrap_or_default(),
-    })
+    let refused =
+        conditions.iter().find(|c| c.type_ == "PodScheduled" && c.status == "False" && c.reason.as_deref() == Some("Unschedulable"))?;
+    Some(Notice::SurgeUnschedulable { claim, placeholder: pod.name_any(), message: refused.message.clone().unwrap_or_default() })
 }

@@ -35,11 +35,7 @@ pub(super) fn time_out(rotation: &Rotation<'_>, governing: &Governing) -> Seen<D
     let now = rotation.pass.now;
     let failed_at = stored(now);
     let retry_count = rotation.marks.retry_count.saturating_add(1);
-    let on_claim = [
-        (STATE, Some("failed".to_owned())),
-        (FAILED_AT, Some(stamp(failed_at))),
-        (RETRY_COUNT, Some(retry_count.to_string())),
-    ];
+    let on_claim = [(STATE, Some("failed".to_owned())), (FAILED_AT, Some(stamp(failed_at))), (RETRY_COUNT, Some(retry_count.to_string()))];
     let mut on_pool = clear_anchor();
     on_pool.insert(LAST_FAILURE_AT, Some(stamp(failed_at)));
     let failed = Announcement::Failed {
@@ -112,9 +108,7 @@ fn reap(rotation: &Rotation<'_>) -> Seen<Reap> {
         return Seen::Continue(Reap::Close(cordon));
     }
     let pods = rotation.close_up.pods_on_surge_node()?;
-    let ours = |pod: &&k8s_openapi::api::core::v1::Pod| {
-        rotation.close_up.placeholder.as_ref().is_some_and(|p| p.uid() == pod.uid())
-    };
+    let ours = |pod: &&k8s_openapi::api::core::v1::Pod| rotation.close_up.placeholder.as_ref().is_some_and(|p| p.uid() == pod.uid());
     let empty = !pods.iter().filter(|pod| !ours(pod)).any(placeholder::is_workload);
     Seen::Continue(if empty { Reap::Delete(Effect::DeleteClaim { claim: Target::of(claim) }) } else { Reap::Nothing })
 }

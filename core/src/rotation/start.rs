@@ -40,10 +40,7 @@ pub(super) fn start(pass: &Pass<'_>) -> Seen<Decision> {
         decision.notices.push(notice);
         return Seen::Continue(decision);
     }
-    let anchor = Effect::AnnotatePool {
-        pool: pass.pool_target(),
-        change: [(ACTIVE_ROTATION, Some(candidate.name.clone()))].into(),
-    };
+    let anchor = Effect::AnnotatePool { pool: pass.pool_target(), change: [(ACTIVE_ROTATION, Some(candidate.name.clone()))].into() };
     let age = pass.now.duration_since(candidate.created);
     let started = Announcement::Started {
         claim: candidate.name.clone(),

@@ -48,10 +48,8 @@ fn hint(database: &TimeZoneDatabase, name: &str) -> String {
         return "an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC".to_owned();
     }
     let wanted = name.trim().to_ascii_lowercase().replace(' ', "_");
-    let nearest = database
-        .available()
-        .map(|known| (distance(&wanted, &known.as_str().to_ascii_lowercase()), known.as_str().to_owned()))
-        .min();
+    let nearest =
+        database.available().map(|known| (distance(&wanted, &known.as_str().to_ascii_lowercase()), known.as_str().to_owned())).min();
     match nearest {
         // Up to a third of the letters may differ; beyond that a suggestion would be a guess.
         Some((distance, known)) if distance * 3 <= wanted.chars().count() => format!("did you mean {known}?"),
@@ -101,9 +99,14 @@ mod tests {
             ("Tokyo", "is not an IANA time zone; did you mean Asia/Tokyo?"),
             ("America/New York", "is not an IANA time zone; did you mean America/New_York?"),
             ("utc", "is not an IANA time zone; did you mean UTC?"),
-            ("+02:00", "is not an IANA time zone; an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC"),
-            ("GMT+2", "is not an IANA time zone; an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC"),
-
+            (
+                "+02:00",
+                "is not an IANA time zone; an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC",
+            ),
+            (
+                "GMT+2",
+                "is not an IANA time zone; an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC",
+            ),
             ("Mars/Olympus_Mons", "is not an IANA time zone; write an IANA name such as Europe/Berlin or UTC"),
             ("", "is not an IANA time zone; write an IANA name such as Europe/Berlin or UTC"),
             ("Local", "is the zone of a machine, which differs from node to node; write an IANA name such as Europe/Berlin"),

@@ -1,0 +1,143 @@
+//! Reads a raw policy field by field and collects every fault on the way.
+//!
+//! The raw JSON is judged, not a decoded type: a wrong type is a fault like any other, with a path and a remedy, and
+//! no policy is too malformed to be judged.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::duration;
+use crate::policy::fault::{Fault, FaultCode};
+
+/// Faults found so far.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pub(super) faults: Vec<Fault>,
+}
+
+/// A value and the path that leads to it.
+#[derive(Clone, Debug)]
+pub(super) struct Field<'a> {
+    pub(super) path: String,
+    /// `null` if nothing is there.
+    pub(super) value: &'a Value,
+}
+
+impl<'a> Field<'a> {
+    pub(super) fn new(path: &str, value: &'a Value) -> Self {
+        Self { path: path.to_owned(), value }
+    }
+
+    /// The field `key` of an object.
+    pub(super) fn child(&self, key: &str) -> Self {
+        let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
+        Self { path, value: self.value.get(key).unwrap_or(&Value::Null) }
+    }
+
+    pub(super) fn is_absent(&self) -> bool {
+        self.value.is_null()
+    }
+}
+
+impl Reader {
+    pub(super) fn fault(&mut self, code: FaultCode, field: &Field<'_>, words: &str) {
+        self.faults.push(Fault::of(code, &field.path, field.value, words));
+    }
+
+    fn wrong_type(&mut self, field: &Field<'_>, wanted: &str) {
+        let is = match field.value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "text",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        self.fault(FaultCode::TypeInvalid, field, &format!("is {is}; write {wanted}"));
+    }
+
+    /// An object; absent is `None` without a fault.
+    pub(super) fn object<'a>(&mut self, field: &Field<'a>) -> Option<&'a Map<String, Value>> {
+        if field.is_absent() {
+            return None;
+        }
+        let object = field.value.as_object();
+        if object.is_none() {
+            self.wrong_type(field, "an object with fields");
+        }
+        object
+    }
+
+    /// A list with the path of each item; absent is `None` without a fault.
+    pub(super) fn list<'a>(&mut self, field: &Field<'a>) -> Option<Vec<Field<'a>>> {
+        if field.is_absent() {
+            return None;
+        }
+        let Some(items) = field.value.as_array() else {
+            self.wrong_type(field, "a list");
+            return None;
+        };
+        let item = |(index, value)| Field { path: format!("{}[{index}]", field.path), value };
+        Some(items.iter().enumerate().map(item).collect())
+    }
+
+    /// Text; absent is `None` without a fault.
+    pub(super) fn text<'a>(&mut self, field: &Field<'a>, example: &str) -> Option<&'a str> {
+        if field.is_absent() {
+            return None;
+        }
+        let text = field.value.as_str();
+        if text.is_none() {
+            self.wrong_type(field, &format!("text, for example {example:?}"));
+        }
+        text
+    }
+
+    /// A boolean; absent is `default`.
+    pub(super) fn boolean(&mut self, field: &Field<'_>, default: bool) -> bool {
+        match field.value {
+            Value::Null => default,
+            Value::Bool(value) => *value,
+            Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                self.wrong_type(field, "true or false");
+                default
+            }
+        }
+    }
+
+    /// A whole number; absent is `None` without a fault.
+    pub(super) fn integer(&mut self, field: &Field<'_>) -> Option<i64> {
+        if field.is_absent() {
+            return None;
+        }
+        let number = field.value.as_i64();
+        if number.is_none() {
+            self.wrong_type(field, "a whole number");
+        }
+        number
+    }
+
+    /// A Go duration; absent is `None` without a fault.
+    pub(super) fn duration(&mut self, field: &Field<'_>, example: &str, zero: Zero) -> Option<Duration> {
+        let text = self.text(field, example)?;
+        match duration::parse(text) {
+            Ok(value) if value.is_zero() && zero == Zero::Refused => {
+                self.fault(FaultCode::Invalid, field, &format!("must be longer than zero; write for example {example}"));
+                None
+            }
+            Ok(value) => Some(value),
+            Err(fault) => {
+                self.fault(FaultCode::Invalid, field, &fault.to_string());
+                None
+            }
+        }
+    }
+}
+
+/// Whether a duration may be zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zero {
+    Allowed,
+    Refused,
+}
