@@ -1,0 +1,54 @@
+{{/*
+Names and labels. 55 characters leave room for the longest suffix of a Service within 63.
+*/}}
+
+{{- define "node-rotation-controller.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 55 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "node-rotation-controller.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 55 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 55 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 55 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "node-rotation-controller.webhookService" -}}
+{{ include "node-rotation-controller.fullname" . }}-webhook
+{{- end }}
+
+{{- define "node-rotation-controller.certificateSecret" -}}
+{{ include "node-rotation-controller.fullname" . }}-webhook-tls
+{{- end }}
+
+{{- define "node-rotation-controller.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "node-rotation-controller.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end }}
+
+{{- define "node-rotation-controller.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "node-rotation-controller.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "node-rotation-controller.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "node-rotation-controller.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- required "serviceAccount.name: with serviceAccount.create=false, name the ServiceAccount that is to receive the rights" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "node-rotation-controller.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- end }}
