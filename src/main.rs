@@ -1,3 +1,29 @@
-//! The operator.
+//! node-rotation-controller: replaces Karpenter nodes inside maintenance windows, make-before-break.
 
-fn main() {}
+mod admission;
+mod cli;
+mod client;
+mod controller;
+mod event;
+mod leader;
+mod metrics;
+mod preflight;
+mod probe;
+mod telemetry;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let arguments = cli::Arguments::parse();
+    match cli::run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Without a standard error there is nobody left to tell.
+            let _untold = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

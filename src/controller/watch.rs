@@ -1,0 +1,216 @@
+//! What is watched, and which pool each change wakes.
+//!
+//! Every watch has a backoff of its own, and its errors end here: kube's controller would slow all triggers down for
+//! one that fails (faults.md 0.3).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{Stream, StreamExt, future, stream::BoxStream};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
+use kube::core::DeserializeGuard;
+use kube::runtime::controller::{self, Controller};
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::watcher::{self, watcher};
+use kube::runtime::{WatchStreamExt, reflector::store::Writer};
+use kube::{Resource, ResourceExt};
+use noderotation_core::annotation::{NODEPOOL_LABEL, SURGE_FOR};
+use noderotation_core::karpenter::{NodeClaim, NodePool};
+use noderotation_core::resolve::PolicyEntry;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use crate::controller::Context;
+use crate::controller::policies::Policies;
+use crate::controller::reconcile::{self, Shared};
+
+/// A NodePool that may have been unreadable; the fault then stays with that one object (I11).
+pub(crate) type GuardedPool = DeserializeGuard<NodePool>;
+type GuardedClaim = DeserializeGuard<NodeClaim>;
+
+/// Ends the silence of a dead connection after this long at the latest.
+const WATCH_TIMEOUT_SECONDS: u32 = 110;
+/// Pools judged at the same time. No step blocks, so this bounds requests in flight, not progress.
+const CONCURRENCY: u16 = 16;
+/// A cache that is not filled after this long is reported, and the pass is tried again.
+const FILL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Why the controller cannot run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// A cache could not be filled.
+    #[error("the cache of {0} is not filled: is the API server reachable and does the role allow list and watch?")]
+    NotFilled(&'static str),
+    /// All watches have ended although nobody asked for it.
+    #[error("the watches have ended")]
+    Ended,
+}
+
+/// Views of the cluster, kept up to date by the watches.
+#[derive(Clone)]
+pub(crate) struct Caches {
+    claims: Store<GuardedClaim>,
+    nodes: Store<Node>,
+    policies: Policies,
+    policy_store: Store<DynamicObject>,
+}
+
+impl Caches {
+    /// All policies, parsed.
+    pub(crate) fn policies(&self) -> Arc<Vec<PolicyEntry>> {
+        self.policies.current()
+    }
+
+    /// The readable claims of a pool.
+    pub(crate) fn claims_of(&self, pool: &str) -> Vec<NodeClaim> {
+        let claims = self.claims.state();
+        let readable = claims.iter().filter_map(|guard| guard.0.as_ref().ok());
+        readable.filter(|claim| claim.pool() == Some(pool)).cloned().collect()
+    }
+
+    /// The nodes of a pool.
+    pub(crate) fn nodes_of(&self, pool: &str) -> Vec<Node> {
+        let nodes = self.nodes.state();
+        let of_pool = nodes.iter().filter(|node| node.labels().get(NODEPOOL_LABEL).is_some_and(|label| label == pool));
+        of_pool.map(|node| Node::clone(node)).collect()
+    }
+
+    /// Waits until every cache has its first list.
+    pub(crate) async fn filled(&self) -> Result<(), Error> {
+        let wait = |ready, what| async move {
+            match tokio::time::timeout(FILL_TIMEOUT, ready).await {
+                Ok(true) => Ok(()),
+                Ok(false) | Err(_) => Err(Error::NotFilled(what)),
+            }
+        };
+        wait(ready(&self.claims), "NodeClaims").await?;
+        wait(ready(&self.nodes), "Nodes").await?;
+        wait(ready(&self.policy_store), "RotationPolicies").await
+    }
+}
+
+fn ready<K>(store: &Store<K>) -> future::BoxFuture<'_, bool>
+where
+    K: reflector::Lookup + Clone + Send + Sync + 'static,
+    K::DynamicType: Eq + std::hash::Hash + Clone + Send + Sync,
+{
+    Box::pin(async { store.wait_until_ready().await.is_ok() })
+}
+
+/// Watches until `stop` is cancelled.
+pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Result<(), Error> {
+    let client = context.client.clone();
+    let (pools, pool_writer) = reflector::store();
+    let (claims, claim_writer) = reflector::store();
+    let (nodes, node_writer) = reflector::store();
+    let (caches, policy_changes) = policies(&context, claims, nodes);
+
+    let pool_changes = changes(Api::<GuardedPool>::all(client.clone()), watcher::Config::default(), pool_writer, |_| {});
+    let claim_changes = changes(Api::<GuardedClaim>::all(client.clone()), watcher::Config::default(), claim_writer, |_| {});
+    let of_karpenter = watcher::Config::default().labels(NODEPOOL_LABEL);
+    let node_changes = changes(Api::<Node>::all(client.clone()), of_karpenter, node_writer, strip_node);
+    let placeholders = Api::<Pod>::namespaced(client, &context.settings.namespace);
+    let placeholder_changes = touched(placeholders, watcher::Config::default().labels(SURGE_FOR));
+
+    let shared = Arc::new(Shared::new(Arc::clone(&context), caches));
+    let results = Controller::for_stream(pool_changes, pools)
+        .with_config(controller::Config::default().concurrency(CONCURRENCY))
+        .watches_stream(claim_changes, |claim| pool_of(&claim))
+        .watches_stream(node_changes, |node| pool_of(&node))
+        .watches_stream(placeholder_changes, |pod| pool_of(&pod))
+        .reconcile_all_on(policy_changes)
+        .graceful_shutdown_on(stop.clone().cancelled_owned())
+        .run(reconcile::reconcile, reconcile::after_error, Arc::clone(&shared));
+    results.for_each(|result| future::ready(shared.forget_if_gone(result))).await;
+    if stop.is_cancelled() { Ok(()) } else { Err(Error::Ended) }
+}
+
+/// The caches, and a tick for every change of a policy: one change can alter which policy wins for any pool.
+fn policies(context: &Arc<Context>, claims: Store<GuardedClaim>, nodes: Store<Node>) -> (Caches, BoxStream<'static, ()>) {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("noderotation.io", "v1alpha1", "RotationPolicy"));
+    let resource = ApiResource { plural: "rotationpolicies".to_owned(), ..resource };
+    let writer = Writer::new(resource.clone());
+    let caches = Caches { claims, nodes, policies: Policies::default(), policy_store: writer.as_reader() };
+    let api: Api<DynamicObject> = Api::all_with(context.client.clone(), &resource);
+    let (policies, store) = (caches.policies.clone(), writer.as_reader());
+    let events = watcher(api, config(watcher::Config::default())).default_backoff().reflect(writer);
+    let changes = events.filter_map(move |event| {
+        let changed = match event {
+            Ok(watcher::Event::Apply(_) | watcher::Event::Delete(_) | watcher::Event::InitDone) => true,
+            Ok(watcher::Event::Init | watcher::Event::InitApply(_)) => false,
+            Err(error) => {
+                failed("RotationPolicy", &error);
+                false
+            }
+        };
+        if changed {
+            policies.replace(&store.state());
+        }
+        future::ready(changed.then_some(()))
+    });
+    (caches, changes.boxed())
+}
+
+fn config(config: watcher::Config) -> watcher::Config {
+    config.timeout(WATCH_TIMEOUT_SECONDS)
+}
+
+/// Changes of a kind, deletions included, with `store` kept up to date.
+fn changes<K>(
+    api: Api<K>,
+    selection: watcher::Config,
+    store: Writer<K>,
+    strip: impl Fn(&mut K) + Send + 'static,
+) -> impl Stream<Item = Result<K, watcher::Error>> + Send + 'static
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + Sync + 'static,
+{
+    let events = watcher(api, config(selection)).default_backoff();
+    let events = events.modify(move |object| {
+        object.managed_fields_mut().clear();
+        strip(object);
+    });
+    told(events.reflect(store).touched_objects())
+}
+
+/// Changes of a kind, deletions included, that nothing is remembered of.
+fn touched<K>(api: Api<K>, selection: watcher::Config) -> impl Stream<Item = Result<K, watcher::Error>> + Send + 'static
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + Sync + 'static,
+{
+    told(watcher(api, config(selection)).default_backoff().touched_objects())
+}
+
+/// Only what was seen; what failed is logged, and its own backoff is at work already.
+fn told<K>(stream: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static) -> impl Stream<Item = Result<K, watcher::Error>> + Send
+where
+    K: Resource<DynamicType = ()> + Send + 'static,
+{
+    stream.filter_map(|seen| {
+        if let Err(error) = &seen {
+            failed(&K::kind(&()), error);
+        }
+        future::ready(seen.ok().map(Ok))
+    })
+}
+
+fn failed(kind: &str, error: &watcher::Error) {
+    warn!(kind, error = %error, "watch failed, trying again");
+}
+
+/// The pool that an object belongs to, by Karpenter's label.
+fn pool_of(object: &impl ResourceExt) -> Option<ObjectRef<GuardedPool>> {
+    object.labels().get(NODEPOOL_LABEL).map(|pool| ObjectRef::new(pool))
+}
+
+/// What no rule reads, and what makes a Node large.
+fn strip_node(node: &mut Node) {
+    if let Some(status) = &mut node.status {
+        status.images = None;
+        status.volumes_attached = None;
+        status.volumes_in_use = None;
+        status.node_info = None;
+    }
+}
