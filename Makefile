@@ -1,0 +1,87 @@
+# The front door: `make help` lists what there is. Recipes stay short; what needs more is a command of e2e's binary.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+SHELL := bash
+
+CARGO ?= cargo
+CHART := charts/node-rotation-controller
+CRD := rotationpolicies.noderotation.io.yaml
+
+# Says which stage begins.
+stage = @printf '\n==> %s\n' '$(1)'
+# Says in one line which tool is missing and what to do.
+need = @command -v $(1) >/dev/null || { echo 'make: $(1) is missing: $(2)' >&2; exit 1; }
+
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: check-tools build ## Rotate a real node on a real cluster and show it. KEEP=1 leaves the cluster up.
+	$(call stage,demo)
+	@$(CARGO) run --locked --quiet -p e2e -- demo $(if $(filter-out 0,$(KEEP)),--keep)
+
+.PHONY: test
+test: check-tools lint unit tidy e2e ## Run everything: format, lints, unit tests, tidiness, tests on a real cluster.
+	$(call stage,all passed)
+
+.PHONY: lint
+lint: ## Check format and lints; a warning is an error.
+	$(call stage,format)
+	@$(CARGO) fmt --all --check
+	$(call stage,clippy)
+	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+.PHONY: unit
+unit: ## Run the tests that need no cluster.
+	$(call stage,unit tests)
+	@$(CARGO) test --locked --workspace --lib --bins --examples
+	@$(CARGO) test --locked --workspace --doc --quiet
+
+.PHONY: tidy
+tidy: ## Check what keeps the repository consistent.
+	$(call stage,tidiness)
+	@$(CARGO) test --locked -p node-rotation-controller --test tidy
+
+.PHONY: e2e
+e2e: build ## Run the tests on a real cluster. ARGS='NAME' picks some.
+	$(call stage,tests on a real cluster)
+	@$(CARGO) test --locked -p e2e --test e2e -- $(ARGS)
+
+.PHONY: up
+up: check-tools build ## Boot a cluster to play with; Ctrl-C ends it.
+	@$(CARGO) run --locked --quiet -p e2e -- up
+
+.PHONY: build
+build: ## Build the operator.
+	$(call stage,build)
+	@$(CARGO) build --locked --bin node-rotation-controller
+
+.PHONY: crds
+crds: build ## Write the CRD, here and into the chart, from the Rust types.
+	@mkdir -p crds $(CHART)/crds
+	@$(CARGO) run --locked --quiet --bin node-rotation-controller -- crd > crds/$(CRD).new
+	@mv crds/$(CRD).new crds/$(CRD)
+	@cp crds/$(CRD) $(CHART)/crds/$(CRD)
+
+.PHONY: chart
+chart: ## Lint the chart and render it with its defaults. Takes helm from PATH.
+	$(call need,helm,install Helm 4 or set PATH to the one that `make up` prints)
+	@helm lint --strict $(CHART)
+	@helm template node-rotation-controller $(CHART) --namespace node-rotation-system
+
+.PHONY: docs
+docs: ## Build the documentation of the code; a broken link is an error.
+	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items
+
+.PHONY: bless
+bless: ## Accept new snapshots after looking at what changed. Never in CI.
+	$(call need,cargo-insta,install it with: cargo install cargo-insta)
+	@$(CARGO) insta test --accept --workspace --exclude e2e
+
+.PHONY: check-tools
+check-tools:
+	$(call need,$(CARGO),install Rust 1.89 or newer)
+	$(call need,cc,install a C compiler)
+	$(call need,go,install Go 1.21 or newer)
