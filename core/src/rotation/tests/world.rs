@@ -1,0 +1,405 @@
+//! A small world: objects with versions, a controller that can be cut off, and Karpenter's part by hand.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus, Taint};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use kube::ResourceExt;
+use serde_json::json;
+
+use crate::annotation::*;
+use crate::karpenter::*;
+use crate::policy::validate::validate;
+use crate::resolve::Resolution;
+use crate::rotation::announcement::{Announcement, Notice};
+use crate::rotation::effect::{Effect, Planned, Proceed, Target};
+use crate::rotation::observation::{CloseUp, Look, Observation, Settings};
+use crate::rotation::report::Activity;
+use crate::rotation::{Next, step};
+
+pub(super) fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+pub(super) fn time(at: Timestamp) -> Time {
+    Time(at)
+}
+
+fn meta(name: &str, version: u64) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        uid: Some(format!("uid-{name}")),
+        resource_version: Some(version.to_string()),
+        labels: Some([(NODEPOOL_LABEL.to_owned(), "pool".to_owned()), (HOSTNAME_LABEL.to_owned(), name.to_owned())].into()),
+        ..ObjectMeta::default()
+    }
+}
+
+/// A Ready claim on the node of the same name.
+pub(super) fn claim_named(name: &str, created: &str) -> NodeClaim {
+    let spec = NodeClaimSpec {
+        expire_after: Some("336h".to_owned()),
+        termination_grace_period: Some("1h".to_owned()),
+        ..NodeClaimSpec::default()
+    };
+    let condition = |type_: &str| Condition { type_: type_.to_owned(), status: "True".to_owned() };
+    let mut claim = NodeClaim::new(name, spec);
+    claim.metadata = ObjectMeta { creation_timestamp: Some(time(at(created))), ..meta(name, 1) };
+    claim.status = Some(NodeClaimStatus {
+        node_name: Some(name.to_owned()),
+        conditions: vec![condition("Ready"), condition("Initialized")],
+        ..NodeClaimStatus::default()
+    });
+    claim
+}
+
+/// A Ready node.
+pub(super) fn node_named(name: &str) -> Node {
+    let ready = NodeCondition { type_: "Ready".to_owned(), status: "True".to_owned(), ..NodeCondition::default() };
+    Node {
+        metadata: ObjectMeta { uid: Some(format!("uid-of-node-{name}")), ..meta(name, 1) },
+        spec: Some(NodeSpec::default()),
+        status: Some(NodeStatus { conditions: Some(vec![ready]), ..NodeStatus::default() }),
+    }
+}
+
+/// Everything there is, and what was done to it.
+#[derive(Clone)]
+pub(super) struct World {
+    pub(super) now: Timestamp,
+    pub(super) pool: NodePool,
+    pub(super) claims: BTreeMap<String, NodeClaim>,
+    pub(super) nodes: BTreeMap<String, Node>,
+    pub(super) pods: BTreeMap<String, Pod>,
+    pub(super) deleted: Vec<String>,
+    pub(super) log: Vec<String>,
+    pub(super) notices: Vec<Notice>,
+    pub(super) stuck: bool,
+    pub(super) writes: usize,
+    pub(super) fail_deletes: bool,
+    pub(super) taint_on_patch: Option<String>,
+    governing: Resolution,
+    activity: Option<Activity>,
+    crash_before: Option<usize>,
+    surges: usize,
+    version: u64,
+}
+
+impl World {
+    /// The pool with these claims, all due at the first instant of the window of 2026-01-07.
+    pub(super) fn with_claims(names: &[&str]) -> Self {
+        let policy = json!({
+            "metadata": {"name": "policy"},
+            "spec": {
+                "nodePoolSelector": {},
+                "maintenanceWindows": [{"timezone": "UTC", "days": ["Wed", "Sat"], "start": "02:00", "end": "06:00"}]
+            }
+        });
+        let mut pool = NodePool::new("pool", NodePoolSpec::default());
+        pool.spec.template.spec.expire_after = Some("336h".to_owned());
+        pool.spec.template.spec.termination_grace_period = Some("1h".to_owned());
+        pool.metadata = meta("pool", 1);
+        Self {
+            now: at("2026-01-07T02:00:00Z"),
+            pool,
+            claims: names.iter().map(|name| ((*name).to_owned(), claim_named(name, "2026-01-01T00:00:00Z"))).collect(),
+            nodes: names.iter().map(|name| ((*name).to_owned(), node_named(name))).collect(),
+            pods: BTreeMap::new(),
+            deleted: Vec::new(),
+            log: Vec::new(),
+            notices: Vec::new(),
+            stuck: false,
+            writes: 0,
+            fail_deletes: false,
+            taint_on_patch: None,
+            governing: Resolution::Governed(Arc::new(validate(&policy).unwrap())),
+            activity: None,
+            crash_before: None,
+            surges: 0,
+            version: 1,
+        }
+    }
+
+    pub(super) fn crash_before_write(&mut self, write: Option<usize>) {
+        self.crash_before = write;
+        self.writes = 0;
+    }
+
+    pub(super) fn advance(&mut self, by: SignedDuration) {
+        self.now += by;
+    }
+
+    pub(super) fn ungovern(&mut self) {
+        self.governing = Resolution::Ungoverned;
+    }
+
+    pub(super) fn limit(&mut self, resource: &str, limit: &str, used: &str) {
+        self.pool.spec.limits = [(resource.to_owned(), Quantity(limit.to_owned()))].into();
+        self.pool.status = Some(NodePoolStatus { resources: [(resource.to_owned(), Quantity(used.to_owned()))].into() });
+    }
+
+    /// One pass as the shell makes it: until the step rests, a write is refused, or the process is cut off.
+    pub(super) fn pass(&mut self) -> Vec<Announcement> {
+        let mut told = Vec::new();
+        for _ in 0..16 {
+            let decision = self.decide();
+            self.notices = decision.notices.clone();
+            self.stuck = decision.report.drain_stuck;
+            self.activity = Some(decision.report.activity.clone());
+            let mut written = BTreeMap::new();
+            for planned in decision.effects {
+                if !self.write(planned, &mut written, &mut told) {
+                    return told;
+                }
+            }
+            if decision.next != Next::Again {
+                return told;
+            }
+        }
+        panic!("the step does not come to an end");
+    }
+
+    fn decide(&self) -> crate::rotation::Decision {
+        let mut observation = Observation {
+            pool: self.pool.clone(),
+            governing: self.governing.clone(),
+            claims: self.claims.values().cloned().collect(),
+            nodes: self.nodes.values().cloned().collect(),
+            settings: Settings { namespace: "system".to_owned(), placeholder_image: "pause".to_owned(), priority_class: "low".to_owned() },
+            close_up: None,
+        };
+        loop {
+            match step(&observation, self.now) {
+                ControlFlow::Continue(decision) => return decision,
+                ControlFlow::Break(look) => self.look(&mut observation, look),
+            }
+        }
+    }
+
+    fn look(&self, observation: &mut Observation, look: Look) {
+        let pods_on = |node: Option<&Node>| {
+            let name = node.map(ResourceExt::name_any);
+            self.pods.values().filter(|pod| pod.spec.as_ref().unwrap().node_name == name && name.is_some()).cloned().collect()
+        };
+        if let Look::CloseUp { claim } = &look {
+            let mut close_up = CloseUp {
+                name: claim.clone(),
+                claim: self.claims.get(claim).cloned(),
+                node: self.nodes.get(claim).cloned(),
+                placeholder: self.pods.get(&crate::placeholder::name(claim)).cloned(),
+                ..CloseUp::default()
+            };
+            let persisted = close_up.claim.as_ref().and_then(|claim| claim.marks(self.now).surge_claim);
+            let host = close_up.bound_to().map(str::to_owned).or(persisted);
+            close_up.surge_claim = host.as_ref().and_then(|host| self.claims.get(host)).cloned();
+            close_up.surge_node = host.as_ref().and_then(|host| self.nodes.get(host)).cloned();
+            observation.close_up = Some(close_up);
+            return;
+        }
+        let close_up = observation.close_up.as_mut().unwrap();
+        match look {
+            Look::CloseUp { .. } => unreachable!(),
+            Look::PodsOnCandidate => close_up.pods_on_candidate = Some(pods_on(close_up.node.as_ref())),
+            Look::PodsOnSurgeNode => close_up.pods_on_surge_node = Some(pods_on(close_up.surge_node.as_ref())),
+            Look::PoolNodes => close_up.pool_nodes = Some(self.nodes.values().cloned().collect()),
+        }
+    }
+
+    /// Carries one effect out as the API server would; false when the rest of the list is not to be carried out.
+    fn write(&mut self, planned: Planned, written: &mut BTreeMap<String, String>, told: &mut Vec<Announcement>) -> bool {
+        if self.crash_before == Some(self.writes) {
+            self.crash_before = None;
+            return false;
+        }
+        self.writes += 1;
+        self.version += 1;
+        let version = self.version.to_string();
+        let landed = match planned.effect {
+            Effect::AnnotatePool { pool, change } => {
+                self.log.push(format!("annotate NodePool: {}", text(&change)));
+                patch(&mut self.pool.metadata, &pool, written, &version, &change)
+            }
+            Effect::AnnotateClaim { claim, change } => {
+                self.log.push(format!("annotate NodeClaim {}: {}", claim.name, text(&change)));
+                self.claims.get_mut(&claim.name).is_some_and(|object| patch(&mut object.metadata, &claim, written, &version, &change))
+            }
+            Effect::MarkNode { node, change, unschedulable, proceed } => {
+                self.log.push(format!("mark Node {}: {} {unschedulable:?}", node.name, text(&change)));
+                let object = self.nodes.get_mut(&node.name).unwrap();
+                if let Some(unschedulable) = unschedulable {
+                    object.spec.as_mut().unwrap().unschedulable = unschedulable.then_some(true);
+                }
+                if self.taint_on_patch.as_ref() == Some(&node.name) {
+                    let taint = Taint { key: DISRUPTED_TAINT.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
+                    object.spec.as_mut().unwrap().taints = Some(vec![taint]);
+                }
+                patch(&mut object.metadata, &node, written, &version, &change) && !(proceed == Proceed::UnlessLeaving && node_leaving(object))
+            }
+            Effect::CreatePlaceholder { pod } => self.create(*pod, &version),
+            Effect::DeletePlaceholder { pod, .. } => {
+                let found = self.pods.get(&pod.name).is_some_and(|object| object.uid() == Some(pod.uid.clone()));
+                found && self.pods.remove(&pod.name).is_some()
+            }
+            Effect::DeleteClaim { claim } => self.delete(&claim, written),
+        };
+        if landed {
+            told.extend(planned.then);
+        }
+        landed
+    }
+
+    fn create(&mut self, mut pod: Pod, version: &str) -> bool {
+        let name = pod.name_any();
+        self.log.push(format!("create Pod {name}"));
+        pod.metadata.uid = Some(format!("uid-{name}-{version}"));
+        pod.metadata.resource_version = Some(version.to_owned());
+        pod.metadata.creation_timestamp = Some(time(self.now));
+        pod.status = Some(PodStatus { phase: Some("Pending".to_owned()), ..PodStatus::default() });
+        self.pods.insert(name, pod);
+        true
+    }
+
+    fn delete(&mut self, target: &Target, written: &BTreeMap<String, String>) -> bool {
+        let now = self.now;
+        let Some(claim) = self.claims.get_mut(&target.name).filter(|_| !self.fail_deletes) else {
+            return false;
+        };
+        assert_eq!(claim.uid(), Some(target.uid.clone()));
+        let expected = written.get(&target.uid).unwrap_or(&target.version);
+        assert_eq!(claim.resource_version().as_ref(), Some(expected), "a delete without the right version");
+        claim.metadata.deletion_timestamp = Some(time(now));
+        self.log.push(format!("delete NodeClaim {}", target.name));
+        self.deleted.push(target.name.clone());
+        true
+    }
+
+    /// Karpenter's part: a node for a placeholder that waits, and the scheduler's bind.
+    pub(super) fn provision(&mut self) {
+        let waiting: Vec<String> =
+            self.pods.iter().filter(|(_, pod)| pod.spec.as_ref().unwrap().node_name.is_none()).map(|(name, _)| name.clone()).collect();
+        for pod in waiting {
+            self.surges += 1;
+            let name = format!("surge-{}", self.surges);
+            let created = self.now + SignedDuration::from_secs(1);
+            self.claims.insert(name.clone(), claim_named(&name, &created.to_string()));
+            self.nodes.insert(name.clone(), node_named(&name));
+            let pod = self.pods.get_mut(&pod).unwrap();
+            pod.spec.as_mut().unwrap().node_name = Some(name);
+            pod.status.as_mut().unwrap().phase = Some("Running".to_owned());
+        }
+    }
+
+    /// Karpenter's part: a claim that is being deleted has drained and is gone with its node.
+    pub(super) fn finish_drains(&mut self) {
+        let gone: Vec<String> = self.claims.values().filter(|claim| claim.deleting()).map(ResourceExt::name_any).collect();
+        for name in gone {
+            self.claims.remove(&name);
+            self.nodes.remove(&name);
+        }
+    }
+
+    pub(super) fn add_workload(&mut self, node: &str) {
+        let spec = PodSpec { node_name: Some(node.to_owned()), ..PodSpec::default() };
+        self.pods.insert("workload".to_owned(), Pod { metadata: meta("workload", 1), spec: Some(spec), status: None });
+    }
+
+    pub(super) fn claim(&self, name: &str) -> Option<&NodeClaim> {
+        self.claims.get(name)
+    }
+
+    pub(super) fn claim_mut(&mut self, name: &str) -> &mut NodeClaim {
+        self.claims.get_mut(name).unwrap()
+    }
+
+    pub(super) fn node(&self, name: &str) -> &Node {
+        &self.nodes[name]
+    }
+
+    pub(super) fn node_mut(&mut self, name: &str) -> &mut Node {
+        self.nodes.get_mut(name).unwrap()
+    }
+
+    pub(super) fn activity(&self) -> &Activity {
+        self.activity.as_ref().unwrap()
+    }
+
+    pub(super) fn anchored(&self) -> bool {
+        self.pool_annotation(ACTIVE_ROTATION).is_some()
+    }
+
+    pub(super) fn pool_annotation(&self, key: &str) -> Option<String> {
+        self.pool.annotations().get(key).cloned()
+    }
+
+    pub(super) fn claim_annotation(&self, claim: &str, key: &str) -> Option<String> {
+        self.claims.get(claim)?.annotations().get(key).cloned()
+    }
+
+    pub(super) fn annotate_pool(&mut self, key: &str, value: &str) {
+        self.pool.annotations_mut().insert(key.to_owned(), value.to_owned());
+    }
+
+    /// Invariants that hold between any two passes, written without the decider's own functions.
+    pub(super) fn check(&self) {
+        let has = |key: &str| self.pool.annotations().contains_key(key);
+        for companion in [ACTIVE_ROTATION_STATE, DRAINING_AT, SURGE_WAIT, SURGE_PATH, ROTATION_MODE] {
+            assert!(has(ACTIVE_ROTATION) || !has(companion), "I4: {companion} without an anchor");
+        }
+        let deleting = self.claims.values().filter(|claim| claim.metadata.deletion_timestamp.is_some() && !claim.name_any().starts_with("surge"));
+        for claim in deleting {
+            assert!(has(ACTIVE_ROTATION_STATE), "I2: {} is deleted without the mirror", claim.name_any());
+        }
+        if !has(ACTIVE_ROTATION) {
+            self.assert_no_marks_on_nodes();
+        }
+    }
+
+    pub(super) fn assert_no_marks_on_nodes(&self) {
+        for node in self.nodes.values() {
+            for key in [SURGE_FOR, DO_NOT_DISRUPT_OWNED, CORDONED] {
+                assert!(!node.annotations().contains_key(key), "{key} is left on {}", node.name_any());
+            }
+        }
+        let placeholders: Vec<_> = self.pods.keys().filter(|name| name.starts_with("noderotation-surge")).collect();
+        assert!(placeholders.is_empty(), "{placeholders:?} are left");
+    }
+
+    /// Nothing of ours is left anywhere, but what the pauses need (L3).
+    pub(super) fn assert_clean(&self) {
+        self.assert_no_marks_on_nodes();
+        let ours = |key: &&String| key.starts_with("noderotation.io/") && !key.ends_with("-at");
+        assert_eq!(self.pool.annotations().keys().filter(ours).count(), 0, "{:?}", self.pool.annotations());
+        for claim in self.claims.values() {
+            let left: Vec<_> = claim.annotations().keys().filter(|key| key.starts_with("noderotation.io/")).collect();
+            assert!(left.is_empty(), "{left:?} are left on {}", claim.name_any());
+        }
+    }
+}
+
+/// Merge-patches annotations under the precondition of the target's version.
+fn patch(meta: &mut ObjectMeta, target: &Target, written: &mut BTreeMap<String, String>, version: &str, change: &Change) -> bool {
+    let expected = written.get(&target.uid).unwrap_or(&target.version);
+    assert_eq!(meta.resource_version.as_ref(), Some(expected), "a stale write of {}", target.name);
+    let annotations = meta.annotations.get_or_insert_default();
+    for (key, value) in change {
+        match value {
+            Some(value) => annotations.insert((*key).to_owned(), value.clone()),
+            None => annotations.remove(*key),
+        };
+    }
+    meta.resource_version = Some(version.to_owned());
+    written.insert(target.uid.clone(), version.to_owned());
+    true
+}
+
+fn text(change: &Change) -> String {
+    let entry = |(key, value): (&&str, &Option<String>)| {
+        let key = key.trim_start_matches("noderotation.io/");
+        value.as_ref().map_or_else(|| format!("-{key}"), |value| format!("{key}={value}"))
+    };
+    change.iter().map(entry).collect::<Vec<_>>().join(" ")
+}
