@@ -1,6 +1,5 @@
 //! The command line: one file a subcommand.
 
-mod address;
 mod crd;
 mod run;
 mod version;

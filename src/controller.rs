@@ -20,6 +20,9 @@ use crate::event::Recorder;
 use crate::leader::Lead;
 use crate::metrics::Metrics;
 
+/// The name under which our changes appear in `managedFields`.
+pub(crate) const FIELD_MANAGER: &str = "node-rotation-controller";
+
 /// What the controller works with.
 #[derive(Clone)]
 pub(crate) struct Context {

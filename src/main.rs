@@ -1,5 +1,6 @@
 //! node-rotation-controller: replaces Karpenter nodes inside maintenance windows, make-before-break.
 
+mod address;
 mod admission;
 mod cli;
 mod client;

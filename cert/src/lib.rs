@@ -1,1 +1,10 @@
-//! Certificates of the admission endpoint: issue, store, rotate, reload.
+//! Certificates of the admission endpoint: issue, store, rotate, reload (D12).
+//!
+//! Values in, values out: no clock, no file and no request is in here. The shell reads and writes the Secret; this
+//! crate says what is to be in it, and swaps what rustls serves.
+
+pub mod issue;
+pub mod material;
+pub mod pair;
+pub mod resolver;
+pub mod rotation;

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::cli::address::Address;
+use crate::address::Address;
 use crate::cli::{duration, version};
 use crate::controller::{self, Context};
 use crate::event::Recorder;

@@ -15,10 +15,7 @@ use noderotation_core::rotation::effect::{Effect, Planned, Proceed, Target};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::controller::Context;
-
-/// The name under which our changes appear in `managedFields`.
-pub(crate) const FIELD_MANAGER: &str = "node-rotation-controller";
+use crate::controller::{Context, FIELD_MANAGER};
 
 /// Why a list of effects ended early.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,95 @@
+//! The mutating endpoint: refuses a policy with faults, and fills in what a good one leaves out.
+//!
+//! It already names every fault, because the API server's schema comes between it and the validating endpoint and would
+//! hide the faults that only we can see (review 17).
+
+use noderotation_core::policy::default;
+use noderotation_core::policy::validate::validate;
+use serde_json::Value;
+
+use crate::review::{Answer, Review};
+
+/// The answer to a review.
+#[must_use]
+pub fn answer(review: &Review) -> Answer {
+    if review.needs_no_judgement() {
+        return Answer::PASS;
+    }
+    if let Err(faults) = validate(&review.object) {
+        return Answer::Refuse { faults };
+    }
+    let old = Some(&review.old).filter(|old| old.is_object());
+    Answer::Allow { patch: patch(&review.object, &default::apply(old, &review.object)), warnings: Vec::new() }
+}
+
+/// The least change from one object to the other.
+fn patch(before: &Value, after: &Value) -> Vec<Value> {
+    match serde_json::to_value(json_patch::diff(before, after)) {
+        Ok(Value::Array(operations)) => operations,
+        Ok(_) | Err(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn review(spec: &Value) -> Review {
+        Review {
+            uid: "abc".to_owned(),
+            operation: "CREATE".to_owned(),
+            kind: "RotationPolicy".to_owned(),
+            name: "api".to_owned(),
+            user: "someone".to_owned(),
+            object: json!({"metadata": {"name": "api"}, "spec": spec}),
+            old: Value::Null,
+        }
+    }
+
+    fn window(start: &str, end: &str) -> Value {
+        json!([{"timezone": "UTC", "days": ["Wed"], "start": start, "end": end}])
+    }
+
+    #[test]
+    fn a_good_policy_is_filled_in_and_then_needs_nothing_more() {
+        let mut review =
+            review(&json!({"nodePoolSelector": {}, "maintenanceWindows": window("02:00", "06:00"), "surge": {"cooldownAfter": "20m"}}));
+        let Answer::Allow { patch, .. } = answer(&review) else { panic!("refused") };
+        let paths: Vec<_> = patch.iter().map(|operation| operation["path"].as_str().unwrap()).collect();
+        assert!(paths.contains(&"/spec/surge/failurePause") && !paths.contains(&"/spec/surge/cooldownAfter"), "{paths:?}");
+        let operations: json_patch::Patch = serde_json::from_value(json!(patch)).unwrap();
+        json_patch::patch(&mut review.object, &operations).unwrap();
+        assert_eq!(review.object["spec"]["surge"]["failurePause"], "20m");
+        assert_eq!(answer(&review), Answer::PASS);
+    }
+
+    #[test]
+    fn a_refusal_names_every_fault_in_message_and_causes() {
+        let review = review(&json!({
+            "nodePoolSelector": {"matchLabels": {"workload": "api"}},
+            "maintenanceWindows": [{"timezone": "Europe/Berln", "days": ["Wed"], "start": "02:00", "end": "25:00"}],
+            "surge": {"readyTimeout": "15 minutes"}
+        }));
+        let status = answer(&review).write(&review)["response"]["status"].clone();
+        insta::assert_snapshot!(status["message"].as_str().unwrap(), @r#"
+        RotationPolicy "api" has 3 faults:
+        * spec.maintenanceWindows[0].timezone: "Europe/Berln" is not an IANA time zone; did you mean Europe/Berlin?
+        * spec.maintenanceWindows[0].end: "25:00" is not a time of day; write HH:MM, 00:00 to 24:00
+        * spec.surge.readyTimeout: "15 minutes" is not a duration; write numbers with units, for example 15m or 1h30m
+        "#);
+        assert_eq!((&status["code"], &status["reason"]), (&json!(422), &json!("Invalid")));
+        assert_eq!(
+            status["details"]["causes"][1],
+            json!({"reason": "FieldValueInvalid", "field": "spec.maintenanceWindows[0].end", "message": "\"25:00\" is not a time of day; write HH:MM, 00:00 to 24:00"})
+        );
+    }
+
+    #[test]
+    fn an_object_that_is_none_is_refused_with_words() {
+        let review = Review { object: Value::Null, ..review(&Value::Null) };
+        let Answer::Refuse { faults } = answer(&review) else { panic!("allowed") };
+        assert_eq!(faults.len(), 1);
+    }
+}

@@ -1,0 +1,161 @@
+//! The HTTPS server: own accept loop, with a limit on everything that a caller can stretch (D12).
+//!
+//! HTTP/1.1 only, which is what the API server speaks. It keeps connections to us open and never repeats a request, so
+//! a stop goes slowly: first every answer asks to close its connection while new ones are still accepted, then what is
+//! left is drained, and only then cut (faults.md 0.1).
+
+mod exchange;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use noderotation_cert::resolver::Resolver;
+use rustls::ServerConfig;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info};
+
+pub use exchange::Exchange;
+
+/// Bounds on what callers can make the server hold or wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A TLS handshake.
+    pub handshake: Duration,
+    /// From the end of an answer to the end of the next request's head. Longer than the 90 s that the API server keeps an
+    /// idle connection, so that it is the API server that closes it.
+    pub head: Duration,
+    /// A request's body and its answer; shorter than the webhook's `timeoutSeconds`.
+    pub request: Duration,
+    /// Bytes of a body.
+    pub body: usize,
+    /// Connections at a time; more wait to be accepted.
+    pub connections: usize,
+    /// After the stop: accept, and close after each answer, this long.
+    pub lame_duck: Duration,
+    /// Then wait this long for requests in flight.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            handshake: Duration::from_secs(5),
+            head: Duration::from_secs(110),
+            request: Duration::from_secs(4),
+            body: 3 << 20,
+            connections: 512,
+            lame_duck: Duration::from_secs(3),
+            drain: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Told of every answer.
+pub type Observer = Arc<dyn Fn(&Exchange) + Send + Sync>;
+
+/// The server cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[error("setting TLS up")]
+pub struct Error(#[from] rustls::Error);
+
+/// TLS 1.2 and later with ring, HTTP/1.1 only, and whatever certificate the resolver has.
+///
+/// # Errors
+/// When the provider does not offer these versions.
+pub fn tls(resolver: Resolver) -> Result<Arc<ServerConfig>, Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let mut config = builder.with_no_client_auth().with_cert_resolver(Arc::new(resolver));
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// Serves until `stop` is cancelled, and then as long as the limits say.
+pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, limits: Limits, observer: Observer, stop: CancellationToken) {
+    let connection = Arc::new(Shared { acceptor: TlsAcceptor::from(tls), limits, observer, closing: AtomicBool::new(false) });
+    let permits = Arc::new(Semaphore::new(limits.connections));
+    let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
+    let end = lame_duck(&stop, &connection);
+    tokio::pin!(end);
+    loop {
+        // Finished connections are let go as new ones come.
+        while connections.try_join_next().is_some() {}
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &permits) => accepted,
+            () = &mut end => break,
+        };
+        if let Some((stream, permit)) = accepted {
+            connections.spawn(Arc::clone(&connection).run(stream, permit, graceful.watcher()));
+        }
+    }
+    drop(listener);
+    if tokio::time::timeout(limits.drain, graceful.shutdown()).await.is_err() {
+        debug!("connections that did not end are cut");
+    }
+    connections.abort_all();
+}
+
+/// The stop, and the time after it in which new connections are still answered.
+async fn lame_duck(stop: &CancellationToken, shared: &Shared) {
+    stop.cancelled().await;
+    shared.closing.store(true, Ordering::Relaxed);
+    info!(seconds = shared.limits.lame_duck.as_secs_f64(), "admission endpoint is closing: answering, and asking callers to go elsewhere");
+    tokio::time::sleep(shared.limits.lame_duck).await;
+}
+
+async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = Arc::clone(permits).acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _)) => Some((stream, permit)),
+        Err(error) => {
+            debug!(error = %error, "accepting failed");
+            // Out of descriptors, most likely: leave room for others to close theirs.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            None
+        }
+    }
+}
+
+/// What all connections share.
+struct Shared {
+    acceptor: TlsAcceptor,
+    limits: Limits,
+    observer: Observer,
+    closing: AtomicBool,
+}
+
+impl Shared {
+    fn run(
+        self: Arc<Self>,
+        stream: TcpStream,
+        permit: OwnedSemaphorePermit,
+        watcher: hyper_util::server::graceful::Watcher,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        async move {
+            // Held as long as the connection is.
+            let _permit = permit;
+            let Ok(Ok(tls)) = tokio::time::timeout(self.limits.handshake, self.acceptor.accept(stream)).await else {
+                return;
+            };
+            let service = service_fn(|request| exchange::answer(request, self.limits, &self.observer, &self.closing));
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(self.limits.head)
+                .serve_connection(TokioIo::new(tls), service);
+            if let Err(error) = watcher.watch(connection).await {
+                debug!(error = %error, "a connection ended early");
+            }
+        }
+    }
+}

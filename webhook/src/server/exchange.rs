@@ -1,0 +1,135 @@
+//! One request and its answer.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use tracing::info;
+
+use super::{Limits, Observer};
+use crate::registration::{MUTATE, VALIDATE};
+use crate::review::{Answer, Review};
+use crate::{default, validate};
+
+/// What was asked and answered, for the metrics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exchange {
+    /// `create`, `update`, `other`, or `unreadable`.
+    pub operation: &'static str,
+    /// `allowed`, `refused`, or `error` for what is no review.
+    pub verdict: &'static str,
+    /// From the request's head to the answer.
+    pub seconds: f64,
+}
+
+/// What the body is good for.
+enum Outcome {
+    Answered(Review, Answer),
+    Unanswerable(StatusCode, String),
+}
+
+/// Answers a request; there is always an answer.
+pub(super) async fn answer(
+    request: Request<Incoming>,
+    limits: Limits,
+    observer: &Observer,
+    closing: &AtomicBool,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let begun = Instant::now();
+    let outcome = judge(request, limits).await;
+    observer(&summary(&outcome, begun));
+    let mut response = match outcome {
+        Outcome::Answered(review, answer) => {
+            tell(&review, &answer);
+            respond(StatusCode::OK, "application/json", answer.write(&review).to_string())
+        }
+        Outcome::Unanswerable(status, words) => respond(status, "text/plain; charset=utf-8", format!("{words}\n")),
+    };
+    if closing.load(Ordering::Relaxed) {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response)
+}
+
+async fn judge(request: Request<Incoming>, limits: Limits) -> Outcome {
+    let respond: fn(&Review) -> Answer = match request.uri().path() {
+        MUTATE => default::answer,
+        VALIDATE => validate::answer,
+        path => {
+            return Outcome::Unanswerable(
+                StatusCode::NOT_FOUND,
+                format!("there is nothing at {path}; the endpoints are {MUTATE} and {VALIDATE}"),
+            );
+        }
+    };
+    if request.method() != Method::POST {
+        return Outcome::Unanswerable(StatusCode::METHOD_NOT_ALLOWED, "an AdmissionReview is sent with POST".to_owned());
+    }
+    if !is_json(request.headers()) {
+        return Outcome::Unanswerable(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the content type is not application/json".to_owned());
+    }
+    let body = match body(request, limits).await {
+        Ok(body) => body,
+        Err(outcome) => return outcome,
+    };
+    match Review::read(&body) {
+        Ok(review) => {
+            let answer = respond(&review);
+            Outcome::Answered(review, answer)
+        }
+        Err(unreadable) => Outcome::Unanswerable(StatusCode::BAD_REQUEST, unreadable.to_string()),
+    }
+}
+
+async fn body(request: Request<Incoming>, limits: Limits) -> Result<Bytes, Outcome> {
+    let too_large = || Outcome::Unanswerable(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than {} bytes", limits.body));
+    let announced = request.body().size_hint().lower();
+    if announced > u64::try_from(limits.body).unwrap_or(u64::MAX) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(limits.request, Limited::new(request.into_body(), limits.body).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Outcome::Unanswerable(StatusCode::BAD_REQUEST, "the body broke off".to_owned())),
+        Err(_) => Err(Outcome::Unanswerable(StatusCode::REQUEST_TIMEOUT, "the body did not come in time".to_owned())),
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    text.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+fn respond(status: StatusCode, content_type: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn summary(outcome: &Outcome, begun: Instant) -> Exchange {
+    let (operation, verdict) = match outcome {
+        Outcome::Answered(review, answer) => {
+            let operation = match review.operation.as_str() {
+                "CREATE" => "create",
+                "UPDATE" => "update",
+                _ => "other",
+            };
+            (operation, answer.verdict())
+        }
+        Outcome::Unanswerable(..) => ("unreadable", "error"),
+    };
+    Exchange { operation, verdict, seconds: begun.elapsed().as_secs_f64() }
+}
+
+/// One line for each refusal: which policy, whose, and what is wrong with it.
+fn tell(review: &Review, answer: &Answer) {
+    if let Answer::Refuse { faults } = answer {
+        let list: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        info!(policy = review.name, user = review.user, operation = review.operation, faults = list.join(" | "), "policy refused");
+    }
+}
