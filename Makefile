@@ -5,6 +5,9 @@
 SHELL := bash
 
 CARGO ?= cargo
+# The test bed keeps the helm that it built here.
+CACHE := $(or $(NODE_ROTATION_E2E_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/node-rotation-controller)
+HELM ?= $(or $(shell command -v helm),$(lastword $(sort $(wildcard $(CACHE)/helm-*/bin/helm))),helm)
 CHART := charts/node-rotation-controller
 CRD := rotationpolicies.noderotation.io.yaml
 
@@ -66,10 +69,10 @@ crds: build ## Write the CRD, here and into the chart, from the Rust types.
 	@cp crds/$(CRD) $(CHART)/crds/$(CRD)
 
 .PHONY: chart
-chart: ## Lint the chart and render it with its defaults. Takes helm from PATH.
-	$(call need,helm,install Helm 4 or set PATH to the one that `make up` prints)
-	@helm lint --strict $(CHART)
-	@helm template node-rotation-controller $(CHART) --namespace node-rotation-system
+chart: ## Lint the chart and render it with its defaults.
+	$(call need,$(HELM),install Helm 4 or let `cargo run -p e2e -- build` build it)
+	@$(HELM) lint --strict $(CHART)
+	@$(HELM) template node-rotation-controller $(CHART) --namespace node-rotation-system
 
 .PHONY: docs
 docs: ## Build the documentation of the code; a broken link is an error.
