@@ -1,0 +1,189 @@
+//! A whole cluster: booted in seconds, used through its API server, ended without a trace.
+
+mod boot;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::{Api, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use crate::component::Site;
+use crate::folder::Folder;
+use crate::kubeconfig::{self, Caller};
+use crate::namespace::Isolation;
+use crate::pki::{ADMIN, Files};
+use crate::process::Process;
+use crate::tool::{Answer, Tool};
+
+/// A token of a ServiceAccount is valid for this long: longer than any run.
+const TOKEN_LIFETIME_SECONDS: i64 = 24 * 60 * 60;
+
+/// Whether the API server reaches what listens on the address of a Service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceMode {
+    /// Listen on the Service's address and port: the whole path is real.
+    Reachable,
+    /// This user may not listen on port 443 here, so nothing can be reached through a Service.
+    Unreachable,
+}
+
+/// A running cluster.
+pub struct Cluster {
+    site: Site,
+    client: kube::Client,
+    /// In the order in which they were started.
+    processes: Vec<Process>,
+    service_mode: ServiceMode,
+    isolation: Isolation,
+    boot_time: Duration,
+    /// Last, so that the processes are gone before their folder.
+    folder: Folder,
+}
+
+impl Cluster {
+    /// A client with all rights.
+    #[must_use]
+    pub fn client(&self) -> kube::Client {
+        self.client.clone()
+    }
+
+    /// Where the cluster is.
+    #[must_use]
+    pub fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// Folder with the log of every program, and `audit.log` of the API server.
+    #[must_use]
+    pub fn logs(&self) -> &Path {
+        &self.site.logs
+    }
+
+    /// Folder with kubectl, helm and the others under their own names.
+    #[must_use]
+    pub fn bin(&self) -> PathBuf {
+        self.folder.bin()
+    }
+
+    /// A kubeconfig with all rights.
+    #[must_use]
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.site.kubeconfig(ADMIN.user)
+    }
+
+    /// Whether Services can be reached.
+    #[must_use]
+    pub fn service_mode(&self) -> ServiceMode {
+        self.service_mode
+    }
+
+    /// Where the program runs.
+    #[must_use]
+    pub fn isolation(&self) -> &Isolation {
+        &self.isolation
+    }
+
+    /// How long the boot took.
+    #[must_use]
+    pub fn boot_time(&self) -> Duration {
+        self.boot_time
+    }
+
+    /// Runs kubectl with all rights.
+    ///
+    /// # Errors
+    /// When it cannot be run. A refusal is an answer.
+    pub async fn kubectl(&self, arguments: &[&str]) -> Result<Answer> {
+        self.tool("kubectl")?.run(arguments, "").await
+    }
+
+    /// Gives kubectl's `apply` a manifest, as a person does.
+    ///
+    /// # Errors
+    /// When kubectl cannot be run. A refusal is an answer.
+    pub async fn apply(&self, manifest: &str) -> Result<Answer> {
+        self.tool("kubectl")?.run(&["apply", "--filename", "-"], manifest).await
+    }
+
+    /// Runs helm with all rights.
+    ///
+    /// # Errors
+    /// When it cannot be run. A refusal is an answer.
+    pub async fn helm(&self, arguments: &[&str]) -> Result<Answer> {
+        self.tool("helm")?.run(arguments, "").await
+    }
+
+    /// Succeeds while every program of the cluster runs.
+    ///
+    /// # Errors
+    /// When one has ended; with the end of its log.
+    pub fn check(&mut self) -> Result<()> {
+        self.processes.iter_mut().try_for_each(Process::check)
+    }
+
+    /// Writes a kubeconfig with a fresh token of a ServiceAccount, and so with exactly its rights.
+    ///
+    /// # Errors
+    /// When there is no such ServiceAccount.
+    pub async fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> Result<PathBuf> {
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client(), namespace);
+        let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN_LIFETIME_SECONDS), ..TokenRequestSpec::default() };
+        let request = TokenRequest { spec, ..TokenRequest::default() };
+        let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
+        let status = answer.with_context(|| format!("requesting a token of ServiceAccount {namespace}/{name}"))?.status;
+        let token = status.ok_or_else(|| anyhow!("the request for a token of {namespace}/{name} was not answered"))?.token;
+        let path = self.site.keys.join(format!("{namespace}-{name}.kubeconfig"));
+        let authority = Files::named(&self.site.keys, "ca").certificate;
+        let text = kubeconfig::text(self.site.ports.apiserver, &authority, &Caller::Token(&token));
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        Ok(path)
+    }
+
+    /// A client from a kubeconfig.
+    ///
+    /// # Errors
+    /// When the file is not a kubeconfig.
+    pub async fn client_from(path: &Path) -> Result<kube::Client> {
+        let reading = || format!("reading {}", path.display());
+        let kubeconfig = Kubeconfig::read_from(path).with_context(reading)?;
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.with_context(reading)?;
+        kube::Client::try_from(config).with_context(reading)
+    }
+
+    /// Ends every program of the cluster, youngest first, and removes its folder; after a failure the logs stay.
+    ///
+    /// # Errors
+    /// When a program cannot be ended.
+    pub async fn close(mut self, success: bool) -> Result<()> {
+        if success {
+            self.folder.discard_logs();
+        }
+        // There is nothing to save: the database goes with the folder.
+        while let Some(process) = self.processes.pop() {
+            process.kill().await?;
+        }
+        Ok(())
+    }
+
+    fn tool(&self, name: &str) -> Result<Tool> {
+        Ok(Tool { program: self.site.toolchain.binary(name)?, environment: environment(&self.site) })
+    }
+}
+
+/// Keeps kubectl and helm from reading or writing anything of the person at the terminal.
+fn environment(site: &Site) -> Vec<(String, OsString)> {
+    let set = |name: &str, value: PathBuf| (name.to_owned(), value.into_os_string());
+    vec![
+        set("KUBECONFIG", site.kubeconfig(ADMIN.user)),
+        set("KUBECACHEDIR", site.data.join("kubectl")),
+        set("HELM_CACHE_HOME", site.data.join("helm-cache")),
+        set("HELM_CONFIG_HOME", site.data.join("helm-config")),
+        set("HELM_DATA_HOME", site.data.join("helm-data")),
+    ]
+}

@@ -1,0 +1,26 @@
+//! A real cluster without containers, the demo, and what the tests that run on it need.
+//!
+//! The real programs (etcd, the control plane, kwok, Karpenter, helm) are built once from Go modules and run as plain
+//! processes; only the kubelets are simulated, by kwok. So admission, RBAC, scheduling and Karpenter are the truth.
+//! The operator is a process as well, with the token of the chart's ServiceAccount and the arguments of the chart's
+//! Deployment.
+//!
+//! This crate knows the binary and the chart, not their code: it depends on no other member of the workspace, and spells
+//! the public names (annotations, metrics, events) itself. Its errors are for the person who runs it, hence `anyhow`.
+
+pub mod chart;
+pub mod cluster;
+pub mod component;
+pub mod exposition;
+pub mod folder;
+pub mod http;
+pub mod kubeconfig;
+pub mod namespace;
+pub mod operator;
+pub mod pki;
+pub mod port;
+pub mod process;
+pub mod terminal;
+pub mod tool;
+pub mod toolchain;
+pub mod wait;

@@ -1,0 +1,187 @@
+//! The operator, as a process of this machine with the rights and the arguments that the chart gives it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+
+use crate::chart;
+use crate::cluster::{Cluster, ServiceMode};
+use crate::exposition::Exposition;
+use crate::http;
+use crate::port;
+use crate::process::{Launch, Process};
+use crate::wait::{Look, until};
+
+const BINARY: &str = "node-rotation-controller";
+/// The operator must be ready within this time, on a busy machine.
+const READY: Duration = Duration::from_secs(60);
+/// It must have ended within this time of SIGTERM: the chart's terminationGracePeriodSeconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running operator.
+#[derive(Debug)]
+pub struct Operator {
+    process: Process,
+    metrics: u16,
+    probe: u16,
+}
+
+/// Builds the operator's binary, with the cargo that builds this program.
+///
+/// # Errors
+/// When it does not compile; cargo has said why.
+pub fn build() -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = Command::new(cargo);
+    command.args(["build", "--locked", "--quiet", "--bin", BINARY]).current_dir(root);
+    if binary()?.parent().is_some_and(|folder| folder.ends_with("release")) {
+        command.arg("--release");
+    }
+    let status = command.status().context("running cargo")?;
+    if !status.success() {
+        bail!("the operator does not build");
+    }
+    Ok(())
+}
+
+/// The operator's binary: beside this program, or above it in a test.
+///
+/// # Errors
+/// When this program cannot be found.
+pub fn binary() -> Result<PathBuf> {
+    let this = std::env::current_exe().context("finding this program")?;
+    let folder = this.parent().ok_or_else(|| anyhow!("{} is in no folder", this.display()))?;
+    let folder = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
+    Ok(folder.join(BINARY))
+}
+
+impl Operator {
+    /// Starts the operator with the arguments of the chart's Deployment. `overrides` are further `--flag=value`; a flag of
+    /// the Deployment gives way to the same one there.
+    ///
+    /// # Errors
+    /// When the chart is not installed or the operator cannot be started.
+    pub async fn start(cluster: &Cluster, overrides: &[&str]) -> Result<Self> {
+        let [metrics, probe] = port::free()?;
+        let account = chart::service_account(cluster).await?;
+        let kubeconfig = cluster.service_account_kubeconfig(chart::NAMESPACE, &account).await?;
+        let mut ours = vec![
+            format!("--kubeconfig={}", kubeconfig.display()),
+            format!("--metrics-bind-address=127.0.0.1:{metrics}"),
+            format!("--health-probe-bind-address=127.0.0.1:{probe}"),
+        ];
+        match cluster.service_mode() {
+            ServiceMode::Reachable => ours.push(format!("--webhook-bind-address={}", chart::webhook_address(cluster).await?)),
+            ServiceMode::Unreachable => {
+                ours.extend(["--webhook-bind-address=127.0.0.1:0".to_owned(), "--webhook-register=false".to_owned()]);
+            }
+        }
+        ours.extend(overrides.iter().map(|argument| (*argument).to_owned()));
+        let arguments = merged(chart::operator_arguments(cluster).await?, ours);
+        let launch = Launch {
+            name: "operator".to_owned(),
+            program: binary()?,
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: vec![("HOSTNAME".to_owned(), OsString::from("e2e"))],
+        };
+        Ok(Self { process: Process::start(&launch, cluster.logs())?, metrics, probe })
+    }
+
+    /// Waits until it says that it is ready, and leads.
+    ///
+    /// # Errors
+    /// When it ends instead, or takes too long; with what it said last.
+    pub async fn wait_ready(&mut self) -> Result<()> {
+        let outcome = until("the operator to be ready and to lead", READY, async || {
+            if let Err(ended) = self.process.check() {
+                return Ok(Look::Done(Err(ended)));
+            }
+            let answer = http::get(self.probe, "/readyz").await?;
+            if answer.status != 200 {
+                return Ok(Look::NotYet(answer.body));
+            }
+            let leads = self.metrics().await?.value("noderotation_leader", &[]) == Some(1.0);
+            Ok(if leads { Look::Done(Ok(())) } else { Look::NotYet("ready, but it does not lead".to_owned()) })
+        });
+        outcome.await?
+    }
+
+    /// What it exposes at /metrics now.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn metrics(&self) -> Result<Exposition> {
+        let answer = http::get(self.metrics, "/metrics").await?;
+        if answer.status != 200 {
+            bail!("/metrics answers {}", answer.status);
+        }
+        Ok(Exposition::new(answer.body))
+    }
+
+    /// Where it exposes metrics.
+    #[must_use]
+    pub fn metrics_url(&self) -> String {
+        format!("http://127.0.0.1:{}/metrics", self.metrics)
+    }
+
+    /// Succeeds while it runs.
+    ///
+    /// # Errors
+    /// When it has ended; with the end of its log.
+    pub fn check(&mut self) -> Result<()> {
+        self.process.check()
+    }
+
+    /// Kills it, as a lost machine does.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn sigkill(self) -> Result<()> {
+        self.process.kill().await
+    }
+
+    /// Ends it, as the kubelet does.
+    ///
+    /// # Errors
+    /// When it does not end in the time that the chart grants.
+    pub async fn sigterm(self) -> Result<ExitStatus> {
+        self.process.terminate(PATIENCE).await
+    }
+}
+
+/// The first arguments without those flags that the second ones set, then the second ones.
+fn merged(first: Vec<String>, second: Vec<String>) -> Vec<String> {
+    let flag = |argument: &str| argument.split('=').next().unwrap_or_default().to_owned();
+    let mut arguments: Vec<String> = Vec::new();
+    for argument in first.into_iter().chain(second) {
+        if argument.starts_with("--") {
+            arguments.retain(|earlier| flag(earlier) != flag(&argument));
+        }
+        arguments.push(argument);
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_flags_replace_earlier_ones() {
+        let owned = |arguments: &[&str]| arguments.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>();
+        let chart = owned(&["run", "--metrics-bind-address=:8080", "--leader-elect=true", "--lease-duration=15s"]);
+        let ours = owned(&["--metrics-bind-address=127.0.0.1:1", "--kubeconfig=/k", "--lease-duration=4s", "--lease-duration=5s"]);
+        let expected = ["run", "--leader-elect=true", "--metrics-bind-address=127.0.0.1:1", "--kubeconfig=/k", "--lease-duration=5s"];
+        assert_eq!(merged(chart, ours), owned(&expected));
+    }
+
+    #[test]
+    fn the_binary_is_not_among_the_dependencies() {
+        let path = binary().unwrap();
+        assert!(path.ends_with(BINARY) && !path.parent().unwrap().ends_with("deps"), "{}", path.display());
+    }
+}
