@@ -31,7 +31,7 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Flags of the admission endpoint.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct AdmissionOptions {
     /// Address of the admission endpoint.
     #[arg(long, value_name = "ADDRESS", default_value = ":9443", env = "NODE_ROTATION_WEBHOOK_BIND_ADDRESS")]
     webhook_bind_address: Address,
@@ -55,7 +55,7 @@ pub(crate) struct Options {
 /// What the admission endpoint works with.
 #[derive(Clone)]
 pub(crate) struct Context {
-    pub(crate) options: Options,
+    pub(crate) options: AdmissionOptions,
     pub(crate) namespace: String,
     pub(crate) client: Client,
     pub(crate) metrics: Metrics,

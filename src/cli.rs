@@ -42,3 +42,25 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
 fn duration(text: &str) -> Result<Duration, String> {
     noderotation_core::duration::parse(text).map_err(|fault| fault.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn leader_election_can_be_switched_off_and_on() {
+        let parse = |flags: &[&str]| Arguments::try_parse_from(["node-rotation-controller", "run"].iter().chain(flags));
+        for flags in [&[] as &[&str], &["--leader-elect"], &["--leader-elect=false"], &["--lease-duration", "30s"]] {
+            assert!(parse(flags).is_ok(), "{flags:?}");
+        }
+        let refusal = parse(&["--lease-duration", "1d"]).unwrap_err().to_string();
+        assert!(refusal.contains("write 24h"), "{refusal}");
+    }
+}

@@ -63,6 +63,8 @@ pub struct Survey {
     pub highest_retry_count: u32,
     /// The nearest deadline among the claims that are not being deleted.
     pub next_deadline: Option<Timestamp>,
+    /// When the next claim becomes eligible by the passing of time alone.
+    pub next_change: Option<Timestamp>,
     /// Claims whose whole life is shorter than their lead time (D5, `ShortLead`).
     pub short_lead: Vec<String>,
 }
@@ -75,6 +77,18 @@ pub fn survey(governing: &Governing, period: Duration, claims: &[NodeClaim], nod
         let node = claim.node_name().and_then(|name| nodes.get(name).copied());
         let marks = claim.marks(now);
         let standing = standing(governing, period, claim, &marks, node, now);
+        let change = match standing {
+            Standing::NotTriggered => trigger_at(governing, period, claim),
+            Standing::InBackoff => retry_at(governing, &marks, now),
+            Standing::OptedOut
+            | Standing::Deleting
+            | Standing::Disrupted
+            | Standing::NotReady
+            | Standing::InFlight
+            | Standing::Terminal
+            | Standing::Eligible => None,
+        };
+        survey.next_change = [survey.next_change, change].into_iter().flatten().min();
         *survey.census.entry(standing).or_insert(0) += 1;
         survey.highest_retry_count = survey.highest_retry_count.max(marks.retry_count);
         if triggered(governing, period, claim, now) {
@@ -136,11 +150,13 @@ pub fn standing(
     if !triggered(governing, period, claim, now) {
         return Standing::NotTriggered;
     }
-    let retry_at = (marks.state == ClaimState::Failed)
-        .then_some(marks.failed_at)
-        .flatten()
-        .map(|failed_at| backoff::next_attempt(governing, failed_at, marks.retry_count, now));
-    if retry_at.is_some_and(|at| now < at) { Standing::InBackoff } else { Standing::Eligible }
+    if retry_at(governing, marks, now).is_some_and(|at| now < at) { Standing::InBackoff } else { Standing::Eligible }
+}
+
+/// When a failed claim may be tried again.
+fn retry_at(governing: &Governing, marks: &ClaimMarks, now: Timestamp) -> Option<Timestamp> {
+    let failed_at = marks.failed_at.filter(|_| marks.state == ClaimState::Failed)?;
+    Some(backoff::next_attempt(governing, failed_at, marks.retry_count, now))
 }
 
 /// The claim is old enough to be rotated: in auto mode later than its deadline less its lead time, under an

@@ -60,7 +60,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration)]
     shutdown_delay: Duration,
     #[command(flatten)]
-    admission: admission::Options,
+    admission: admission::AdmissionOptions,
     /// How a log line looks.
     #[arg(long, value_enum, default_value_t = Format::Json, env = "NODE_ROTATION_LOG_FORMAT")]
     log_format: Format,

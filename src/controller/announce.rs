@@ -69,7 +69,8 @@ pub(crate) fn event(pool: &NodePool, announcement: &Announcement) -> Option<Even
 pub(crate) fn notice_event(pool: &NodePool, notice: &Notice) -> EventRecord {
     let on_pool = |reason, action, note| Text { type_: EventType::Warning, ..normal(reason, action, note) };
     let text = match notice {
-        Notice::Finding { code, sentence, .. } => Text { reason: "", ..on_pool("", "EvaluateSchedule", format!("{code}: {sentence}")) },
+        // The reason is the finding's code, set below.
+        Notice::Finding { sentence, .. } => on_pool("", "EvaluateSchedule", sentence.clone()),
         Notice::ShortLead { claim } => warning(
             claim,
             "ShortLead",

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
 
 use crate::annotation::{LAST_ROTATION_AT, clear_anchor, stamp, stored};
 use crate::placeholder;
@@ -34,12 +35,18 @@ fn completed(pass: &Pass<'_>, close_up: &CloseUp) -> Announcement {
     let drain = pass.marks.draining_at.map(|at| stored(pass.now).duration_since(at));
     Announcement::Completed {
         claim: close_up.name.clone(),
-        surge_node: close_up.bound_to().map(str::to_owned),
+        surge_node: close_up.bound_to().map(str::to_owned).or_else(|| marked_node(close_up)),
         surge_wait: pass.marks.surge_wait,
         surge_path: pass.marks.surge_path.clone(),
         drain: drain.and_then(|drain| Duration::try_from(drain).ok()),
         forceful_fallback: pass.marks.forceful_fallback,
     }
+}
+
+/// The node that still carries the mark of the rotation: the placeholder may have given way to a Pod by now.
+fn marked_node(close_up: &CloseUp) -> Option<String> {
+    let nodes = close_up.pool_nodes.as_deref().unwrap_or_default();
+    nodes.iter().find(|node| mark::is_marked_for(node, &close_up.name)).map(ResourceExt::name_any)
 }
 
 /// Deletes the placeholder of `claim` and takes our marks off every Node that carries them for it.

@@ -1,6 +1,7 @@
 //! What every state of a rotation works with: the pool as read, its policy, and the claim in rotation.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::ResourceExt;
@@ -15,7 +16,7 @@ use crate::rotation::effect::{Planned, Target};
 use crate::rotation::observation::{CloseUp, Observation};
 use crate::rotation::report::{Activity, Report};
 use crate::rotation::{Decision, Next};
-use crate::schedule::{self, Derived, PoolLife};
+use crate::schedule::{self, Derived, LONG_REQUEUE, PoolLife};
 use crate::selection::{self, Survey};
 
 /// One look at one pool.
@@ -60,6 +61,14 @@ impl<'a> Pass<'a> {
 
     pub(super) fn pool_target(&self) -> Target {
         Target::of(self.pool())
+    }
+
+    /// Look again when this instant has come, at least once a minute.
+    pub(super) fn until(&self, at: Option<Timestamp>) -> Next {
+        // The trigger is strict, so a second later it has surely come.
+        let wait =
+            at.and_then(|at| Duration::try_from(at.duration_since(self.now)).ok()).map(|wait| wait.saturating_add(Duration::from_secs(1)));
+        Next::After(wait.map_or(LONG_REQUEUE, |wait| wait.min(LONG_REQUEUE)))
     }
 
     /// A decision that writes nothing.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 
@@ -183,12 +183,19 @@ pub(super) fn delete_old_claim(rotation: &Rotation<'_>) -> Planned {
     Effect::DeleteClaim { claim: rotation.claim_target() }.then(Announcement::DrainStarted { claim: rotation.name(), node })
 }
 
+/// Until then the scheduler's refusal only says that Karpenter is at work.
+const PROVISIONING: SignedDuration = SignedDuration::from_secs(60);
+
 /// What to tell about a placeholder that does not run.
 fn obstacle(rotation: &Rotation<'_>, pod: &Pod) -> Option<Notice> {
     let claim = rotation.name();
     if !placeholder::belongs_to(pod, &claim) {
         let message = format!("the Pod {} exists and is not a placeholder of this claim; delete or rename it", pod.name_any());
         return Some(Notice::SurgeRejected { claim, message });
+    }
+    let waiting = pod.creation_timestamp().map(|created| rotation.pass.now.duration_since(created.0));
+    if waiting.is_none_or(|waiting| waiting < PROVISIONING) {
+        return None;
     }
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     let refused =

@@ -22,7 +22,8 @@ pub(super) fn start(pass: &Pass<'_>) -> Seen<Decision> {
     }
     let wait = Next::After(LONG_REQUEUE);
     let Some(candidate) = pass.survey.as_ref().and_then(|survey| survey.eligible.first()) else {
-        return Seen::Continue(pass.rest(Activity::NoEligibleClaim, wait));
+        let change = pass.survey.as_ref().and_then(|survey| survey.next_change);
+        return Seen::Continue(pass.rest(Activity::NoEligibleClaim, pass.until(change)));
     };
     // From here on only live reads count: the survey above has taken the claim from the close-up.
     let close_up = pass.observation.close_up(&candidate.name)?;
@@ -74,7 +75,7 @@ fn refusal(pass: &Pass<'_>) -> Option<Decision> {
         return Some(pass.rest(Activity::Infeasible, wait));
     }
     if let Some(closed) = gate::first_closed(governing, &pass.marks, None, pass.now) {
-        return Some(pass.rest(Activity::Gated(closed), wait));
+        return Some(pass.rest(Activity::Gated(closed), pass.until(closed.until)));
     }
     orphan(pass).map(|name| pass.rest(Activity::OrphanDraining(name), wait))
 }

@@ -237,7 +237,8 @@ impl World {
                     let taint = Taint { key: DISRUPTED_TAINT.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
                     object.spec.as_mut().unwrap().taints = Some(vec![taint]);
                 }
-                patch(&mut object.metadata, &node, written, &version, &change) && !(proceed == Proceed::UnlessLeaving && node_leaving(object))
+                patch(&mut object.metadata, &node, written, &version, &change)
+                    && !(proceed == Proceed::UnlessLeaving && node_leaving(object))
             }
             Effect::CreatePlaceholder { pod } => self.create(*pod, &version),
             Effect::DeletePlaceholder { pod, .. } => {
@@ -349,7 +350,8 @@ impl World {
         for companion in [ACTIVE_ROTATION_STATE, DRAINING_AT, SURGE_WAIT, SURGE_PATH, ROTATION_MODE] {
             assert!(has(ACTIVE_ROTATION) || !has(companion), "I4: {companion} without an anchor");
         }
-        let deleting = self.claims.values().filter(|claim| claim.metadata.deletion_timestamp.is_some() && !claim.name_any().starts_with("surge"));
+        let deleting =
+            self.claims.values().filter(|claim| claim.metadata.deletion_timestamp.is_some() && !claim.name_any().starts_with("surge"));
         for claim in deleting {
             assert!(has(ACTIVE_ROTATION_STATE), "I2: {} is deleted without the mirror", claim.name_any());
         }
