@@ -8,7 +8,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
-use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+use x509_parser::prelude::{FromDer, GeneralName, ParsedExtension, X509Certificate};
 
 use crate::material::Material;
 
@@ -117,15 +117,16 @@ fn root(material: &Material, last: &CertificateDer<'_>) -> Result<Validity, Misf
 }
 
 fn key_identifier(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
-    certificate.extensions().iter().find_map(|extension| match extension.parsed_extension() {
-        x509_parser::extensions::ParsedExtension::SubjectKeyIdentifier(id) => Some(id.0.to_vec()),
-        _ => None,
+    certificate.extensions().iter().find_map(|extension| {
+        if let ParsedExtension::SubjectKeyIdentifier(id) = extension.parsed_extension() { Some(id.0.to_vec()) } else { None }
     })
 }
 
 fn authority_identifier(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
-    certificate.extensions().iter().find_map(|extension| match extension.parsed_extension() {
-        x509_parser::extensions::ParsedExtension::AuthorityKeyIdentifier(id) => id.key_identifier.as_ref().map(|id| id.0.to_vec()),
-        _ => None,
+    certificate.extensions().iter().find_map(|extension| {
+        let ParsedExtension::AuthorityKeyIdentifier(id) = extension.parsed_extension() else {
+            return None;
+        };
+        id.key_identifier.as_ref().map(|id| id.0.to_vec())
     })
 }

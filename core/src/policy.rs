@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use schema::{conditions, cooldown, days, duration, end, max_unavailable, pre_pull, required_keys, start, windows as windows_schema};
 
 /// How and when the nodes of some NodePools are replaced before they expire.
+#[expect(clippy::duplicated_attributes, reason = "every printer column names its type")]
 #[derive(CustomResource, JsonSchema, Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[kube(
     group = "noderotation.io",

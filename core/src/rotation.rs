@@ -56,7 +56,6 @@ pub struct Decision {
 }
 
 /// The next step of one NodePool at `now`, or what must be seen first.
-#[must_use]
 pub fn step(observation: &Observation, now: Timestamp) -> Seen<Decision> {
     let pass = Pass::new(observation, now);
     match &pass.marks.anchor {

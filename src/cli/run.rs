@@ -153,49 +153,47 @@ impl Process {
     }
 
     /// Leads whenever the cluster is fit for it and the lease is ours, until told to stop.
-    fn lead(self, recorder: Recorder, identity: String, timing: Timing) -> impl Future<Output = anyhow::Result<()>> + Send + 'static {
-        async move {
-            if !self.preflight().await {
-                return Ok(());
-            }
-            let context = |lead: Lead| Context {
-                client: self.client.clone(),
-                metrics: self.metrics.clone(),
-                events: recorder.clone(),
-                settings: Settings {
-                    namespace: self.options.namespace.clone(),
-                    placeholder_image: self.options.placeholder_image.clone(),
-                    priority_class: self.options.priority_class.clone(),
-                },
-                lead,
-            };
-            if !self.options.leader_elect {
-                self.metrics.leader(true);
-                return controller::run(context(Lead::forever()), self.stop.clone()).await.context("the controller");
-            }
-            let election = Election::new(self.client.clone(), &self.options.namespace, identity, timing);
-            let (lead, mut leads) = (election.lead(), election.leads());
-            let campaign = CancellationToken::new();
-            let election = tokio::spawn(election.run(campaign.clone()));
-            let result = loop {
-                let leading = tokio::select! {
-                    leading = leads.wait_for(|leads| *leads) => leading.is_ok(),
-                    () = self.stop.cancelled() => false,
-                };
-                if !leading {
-                    break Ok(());
-                }
-                self.metrics.leader(true);
-                let result = Box::pin(self.term(context(lead.clone()), &mut leads)).await;
-                self.metrics.leader(false);
-                if result.is_err() || self.stop.is_cancelled() {
-                    break result;
-                }
-            };
-            campaign.cancel();
-            election.await.context("the election")?;
-            result
+    async fn lead(self, recorder: Recorder, identity: String, timing: Timing) -> anyhow::Result<()> {
+        if !self.preflight().await {
+            return Ok(());
         }
+        let context = |lead: Lead| Context {
+            client: self.client.clone(),
+            metrics: self.metrics.clone(),
+            events: recorder.clone(),
+            settings: Settings {
+                namespace: self.options.namespace.clone(),
+                placeholder_image: self.options.placeholder_image.clone(),
+                priority_class: self.options.priority_class.clone(),
+            },
+            lead,
+        };
+        if !self.options.leader_elect {
+            self.metrics.leader(true);
+            return controller::run(context(Lead::forever()), self.stop.clone()).await.context("the controller");
+        }
+        let election = Election::new(self.client.clone(), &self.options.namespace, identity, timing);
+        let (lead, mut leads) = (election.lead(), election.leads());
+        let campaign = CancellationToken::new();
+        let election = tokio::spawn(election.run(campaign.clone()));
+        let result = loop {
+            let leading = tokio::select! {
+                leading = leads.wait_for(|leads| *leads) => leading.is_ok(),
+                () = self.stop.cancelled() => false,
+            };
+            if !leading {
+                break Ok(());
+            }
+            self.metrics.leader(true);
+            let result = Box::pin(self.term(context(lead.clone()), &mut leads)).await;
+            self.metrics.leader(false);
+            if result.is_err() || self.stop.is_cancelled() {
+                break result;
+            }
+        };
+        campaign.cancel();
+        election.await.context("the election")?;
+        result
     }
 
     /// One term of office: the controller runs until the lease is lost or the process stops, and has ended on return.

@@ -76,18 +76,15 @@ impl<'a> Executor<'a> {
     async fn write(&mut self, effect: Effect) -> Result<Landed, Error> {
         match effect {
             Effect::AnnotatePool { pool, change } => {
-                self.patch::<NodePool>(Api::all(self.context.client.clone()), &pool, annotations(&change)).await?;
+                self.patch::<NodePool>(Api::all(self.context.client.clone()), &pool, &change, None).await?;
             }
             Effect::AnnotateClaim { claim, change } => {
-                self.patch::<NodeClaim>(Api::all(self.context.client.clone()), &claim, annotations(&change)).await?;
+                self.patch::<NodeClaim>(Api::all(self.context.client.clone()), &claim, &change, None).await?;
             }
             Effect::MarkNode { node, change, unschedulable, proceed } => {
-                let mut body = annotations(&change);
-                if let Some(unschedulable) = unschedulable {
-                    // Removing the field is what `kubectl uncordon` does.
-                    body["spec"] = json!({ "unschedulable": if unschedulable { json!(true) } else { Value::Null } });
-                }
-                let answer = self.patch::<Node>(Api::all(self.context.client.clone()), &node, body).await?;
+                // Removing the field is what `kubectl uncordon` does.
+                let spec = unschedulable.map(|unschedulable| json!({ "unschedulable": unschedulable.then_some(true) }));
+                let answer = self.patch::<Node>(Api::all(self.context.client.clone()), &node, &change, spec).await?;
                 if proceed == Proceed::UnlessLeaving && node_leaving(&answer) {
                     return Err(Error::Leaving(node.name));
                 }
@@ -104,12 +101,15 @@ impl<'a> Executor<'a> {
     }
 
     /// Merge-patches an object under the condition that it is still the one observed.
-    async fn patch<K>(&mut self, api: Api<K>, target: &Target, mut body: Value) -> Result<K, Error>
+    async fn patch<K>(&mut self, api: Api<K>, target: &Target, change: &Change, spec: Option<Value>) -> Result<K, Error>
     where
         K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
     {
-        body["metadata"]["uid"] = json!(target.uid);
-        body["metadata"]["resourceVersion"] = json!(self.version::<K>(target)?);
+        let metadata = json!({ "uid": target.uid, "resourceVersion": self.version::<K>(target)?, "annotations": change });
+        let body = match spec {
+            Some(spec) => json!({ "metadata": metadata, "spec": spec }),
+            None => json!({ "metadata": metadata }),
+        };
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         match api.patch(&target.name, &params, &Patch::Merge(&body)).await {
             Ok(answer) => {
@@ -162,18 +162,15 @@ enum Landed {
     Already,
 }
 
-fn annotations(change: &Change) -> Value {
-    json!({ "metadata": { "annotations": change } })
-}
-
 fn key<K: Resource<DynamicType = ()>>(name: &str) -> String {
     format!("{} {name}", K::kind(&()))
 }
 
 fn failure<K: Resource<DynamicType = ()>>(doing: &str, name: &str, error: kube::Error) -> Error {
-    match error {
-        // A patch of an object that is gone, or of a namesake, lost the race as well.
-        kube::Error::Api(status) if status.is_conflict() || status.is_not_found() => Error::Conflict(key::<K>(name)),
-        other => Error::Api { action: format!("{doing} {}", key::<K>(name)), source: Box::new(other) },
+    // A patch of an object that is gone, or of a namesake, lost the race as well.
+    let overtaken = matches!(&error, kube::Error::Api(status) if status.is_conflict() || status.is_not_found());
+    if overtaken {
+        return Error::Conflict(key::<K>(name));
     }
+    Error::Api { action: format!("{doing} {}", key::<K>(name)), source: Box::new(error) }
 }

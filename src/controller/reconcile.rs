@@ -97,7 +97,7 @@ pub(crate) async fn reconcile(pool: Arc<GuardedPool>, shared: Arc<Shared>) -> Re
     let name = pool.name_any();
     let started = tokio::time::Instant::now();
     let span = info_span!("pass", nodepool = %name);
-    let contained = AssertUnwindSafe(pass(&pool, &shared)).catch_unwind().instrument(span);
+    let contained = AssertUnwindSafe(Box::pin(pass(&pool, &shared))).catch_unwind().instrument(span);
     let result = match tokio::time::timeout(PASS_TIMEOUT, contained).await {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(Error::Panicked),

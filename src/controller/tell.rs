@@ -99,13 +99,12 @@ impl Teller {
 
     fn gauges(&self, pool: &str, report: &Report) {
         let metrics = &self.context.metrics;
-        match &report.activity {
-            Activity::Ungoverned => metrics.drop_pool_gauges(pool),
-            Activity::Conflict(_) => {
-                metrics.drop_pool_gauges(pool);
-                metrics.policy_conflict(pool);
-            }
-            _ => metrics.gauges(pool, &gauges::of(report)),
+        if report.survey.is_some() {
+            metrics.gauges(pool, &gauges::of(report));
+        } else if let Activity::Conflict(_) = report.activity {
+            metrics.policy_conflict(pool);
+        } else {
+            metrics.drop_pool_gauges(pool);
         }
     }
 }

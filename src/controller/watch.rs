@@ -123,7 +123,12 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
         .reconcile_all_on(policy_changes)
         .graceful_shutdown_on(stop.clone().cancelled_owned())
         .run(reconcile::reconcile, reconcile::after_error, Arc::clone(&shared));
-    results.for_each(|result| future::ready(shared.forget_if_gone(result))).await;
+    results
+        .for_each(|result| {
+            shared.forget_if_gone(result);
+            future::ready(())
+        })
+        .await;
     if stop.is_cancelled() { Ok(()) } else { Err(Error::Ended) }
 }
 

@@ -73,8 +73,8 @@ pub fn desired(kind: Kind, name: &str, endpoint: &Endpoint) -> Value {
         "sideEffects": "None",
         "timeoutSeconds": 5,
     });
-    if kind == Kind::Mutating {
-        webhook["reinvocationPolicy"] = json!("IfNeeded");
+    if let (Kind::Mutating, Some(webhook)) = (kind, webhook.as_object_mut()) {
+        webhook.insert("reinvocationPolicy".to_owned(), json!("IfNeeded"));
     }
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",

@@ -4,7 +4,7 @@
 //! echoed on every path.
 
 use noderotation_core::policy::fault::Fault;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The one version that is spoken.
 const VERSION: &str = "admission.k8s.io/v1";
@@ -125,17 +125,19 @@ impl Answer {
 }
 
 fn allowed(uid: &str, patch: &[Value], warnings: &[String]) -> Value {
-    let mut response = json!({ "uid": uid, "allowed": true });
+    let mut response = Map::new();
+    response.insert("uid".to_owned(), json!(uid));
+    response.insert("allowed".to_owned(), json!(true));
     if !patch.is_empty() {
         let bytes = k8s_openapi::ByteString(Value::from(patch.to_vec()).to_string().into_bytes());
-        response["patchType"] = json!("JSONPatch");
+        response.insert("patchType".to_owned(), json!("JSONPatch"));
         // Base64, as the API server wants it.
-        response["patch"] = json!(bytes);
+        response.insert("patch".to_owned(), json!(bytes));
     }
     if !warnings.is_empty() {
-        response["warnings"] = json!(warnings);
+        response.insert("warnings".to_owned(), json!(warnings));
     }
-    response
+    Value::Object(response)
 }
 
 /// The refusal as a Status. kubectl shows either the causes or the message, so each is complete by itself.

@@ -6,7 +6,6 @@
 
 mod exchange;
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,7 +13,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use noderotation_cert::resolver::Resolver;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
@@ -136,26 +135,19 @@ struct Shared {
 }
 
 impl Shared {
-    fn run(
-        self: Arc<Self>,
-        stream: TcpStream,
-        permit: OwnedSemaphorePermit,
-        watcher: hyper_util::server::graceful::Watcher,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        async move {
-            // Held as long as the connection is.
-            let _permit = permit;
-            let Ok(Ok(tls)) = tokio::time::timeout(self.limits.handshake, self.acceptor.accept(stream)).await else {
-                return;
-            };
-            let service = service_fn(|request| exchange::answer(request, self.limits, &self.observer, &self.closing));
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(self.limits.head)
-                .serve_connection(TokioIo::new(tls), service);
-            if let Err(error) = watcher.watch(connection).await {
-                debug!(error = %error, "a connection ended early");
-            }
+    async fn run(self: Arc<Self>, stream: TcpStream, permit: OwnedSemaphorePermit, watcher: Watcher) {
+        // Held as long as the connection is.
+        let _permit = permit;
+        let Ok(Ok(tls)) = tokio::time::timeout(self.limits.handshake, self.acceptor.accept(stream)).await else {
+            return;
+        };
+        let service = service_fn(|request| exchange::answer(request, self.limits, &self.observer, &self.closing));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.head)
+            .serve_connection(TokioIo::new(tls), service);
+        if let Err(error) = watcher.watch(connection).await {
+            debug!(error = %error, "a connection ended early");
         }
     }
 }

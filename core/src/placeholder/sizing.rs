@@ -91,7 +91,7 @@ fn raise(demand: &mut Amounts, allocatable: &Amounts, daemons: &Amounts) {
     for (name, whole) in allocatable {
         let limit = whole.saturating_sub(daemons.get(name).copied().unwrap_or_default());
         if name == "cpu" || name == "memory" || demand.contains_key(name) {
-            let amount = demand.entry(name.clone()).or_insert(Amount::milli(LEAST_CPU));
+            let amount = demand.entry(name.clone()).or_insert_with(|| Amount::milli(LEAST_CPU));
             *amount = (*amount).max(limit);
         }
     }

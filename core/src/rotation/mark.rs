@@ -76,7 +76,7 @@ fn protection(node: &Node, claim: &str) -> Change {
     }
     let ours = node.annotations().contains_key(DO_NOT_DISRUPT_OWNED);
     let in_force = node.annotations().get(DO_NOT_DISRUPT).map(String::as_str) == Some("true");
-    if !protected_by_operator(node.annotations()) && !(ours && in_force) {
+    if !(protected_by_operator(node.annotations()) || ours && in_force) {
         change.insert(DO_NOT_DISRUPT, Some("true".to_owned()));
         change.insert(DO_NOT_DISRUPT_OWNED, Some("true".to_owned()));
     }

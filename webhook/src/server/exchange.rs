@@ -28,7 +28,7 @@ pub struct Exchange {
 
 /// What the body is good for.
 enum Outcome {
-    Answered(Review, Answer),
+    Answered(Box<Review>, Answer),
     Unanswerable(StatusCode, String),
 }
 
@@ -79,7 +79,7 @@ async fn judge(request: Request<Incoming>, limits: Limits) -> Outcome {
     match Review::read(&body) {
         Ok(review) => {
             let answer = respond(&review);
-            Outcome::Answered(review, answer)
+            Outcome::Answered(Box::new(review), answer)
         }
         Err(unreadable) => Outcome::Unanswerable(StatusCode::BAD_REQUEST, unreadable.to_string()),
     }

@@ -202,7 +202,7 @@ impl World {
         }
         let close_up = observation.close_up.as_mut().unwrap();
         match look {
-            Look::CloseUp { .. } => unreachable!(),
+            Look::CloseUp { .. } => panic!("served above"),
             Look::PodsOnCandidate => close_up.pods_on_candidate = Some(pods_on(close_up.node.as_ref())),
             Look::PodsOnSurgeNode => close_up.pods_on_surge_node = Some(pods_on(close_up.surge_node.as_ref())),
             Look::PoolNodes => close_up.pool_nodes = Some(self.nodes.values().cloned().collect()),
