@@ -46,7 +46,7 @@ impl Files {
 }
 
 /// Writes the authority (`ca`), the API server's certificate (`server`), those of the subjects, and the key that signs
-/// the tokens of ServiceAccounts (`accounts.key`).
+/// the tokens of ServiceAccounts (`accounts.key` and `accounts.pub`).
 ///
 /// # Errors
 /// When the folder cannot be written.
@@ -74,8 +74,12 @@ pub fn write(folder: &Path) -> Result<()> {
         sign(&client, &issuer, &Files::named(folder, subject.user))?;
     }
     let accounts = KeyPair::generate().context("making the key of the service accounts")?;
-    let path = folder.join("accounts.key");
-    fs::write(&path, accounts.serialize_pem()).with_context(|| format!("writing {}", path.display()))
+    // The API server reads the public half only from a file of its own.
+    for (name, text) in [("accounts.key", accounts.serialize_pem()), ("accounts.pub", accounts.public_key_pem())] {
+        let path = folder.join(name);
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(())
 }
 
 fn sign(params: &CertificateParams, issuer: &Issuer<'_, KeyPair>, files: &Files) -> Result<()> {
@@ -101,6 +105,7 @@ mod tests {
             names,
             [
                 "accounts.key",
+                "accounts.pub",
                 "admin.crt",
                 "admin.key",
                 "ca.crt",

@@ -118,23 +118,18 @@ impl Toolchain {
         let go = Go { module: module_folder(recipe), log: self.cache.join(format!("{}.log", recipe.name)) };
         let label = format!("{number} still building {}", recipe.name);
         let link = format!("-s -w {}", recipe.link);
-        for (package, binary) in recipe.binaries {
-            let output = bin.join(binary);
-            go.run(
-                [
-                    OsStr::new("build"),
-                    "-trimpath".as_ref(),
-                    "-ldflags".as_ref(),
-                    link.as_ref(),
-                    "-o".as_ref(),
-                    output.as_ref(),
-                    package.as_ref(),
-                ],
-                &label,
-            )?;
-        }
+        // Go names several binaries after their packages, and links them side by side.
+        let output = match recipe.binaries {
+            [(_, binary)] => bin.join(binary),
+            _ => bin,
+        };
+        let mut arguments: Vec<&OsStr> =
+            vec!["build".as_ref(), "-trimpath".as_ref(), "-ldflags".as_ref(), link.as_ref(), "-o".as_ref(), output.as_ref()];
+        arguments.extend(recipe.binaries.iter().map(|(package, _)| OsStr::new(package)));
+        go.run(&arguments, &label)?;
         if !recipe.manifests.is_empty() {
-            let source = go.run(["list".as_ref(), "-m".as_ref(), "-f".as_ref(), "{{.Dir}}".as_ref(), OsStr::new(recipe.module)], &label)?;
+            let source =
+                go.run(&["list".as_ref(), "-m".as_ref(), "-f".as_ref(), "{{.Dir}}".as_ref(), OsStr::new(recipe.module)], &label)?;
             copy_manifests(Path::new(source.trim()), recipe.manifests, &manifests)?;
         }
         fs::rename(&unfinished, &finished).with_context(|| format!("renaming {}", unfinished.display()))
@@ -187,7 +182,7 @@ struct Go {
 
 impl Go {
     /// Runs it and returns its standard output. What it says besides is in the log.
-    fn run<const N: usize>(&self, arguments: [&OsStr; N], label: &str) -> Result<String> {
+    fn run(&self, arguments: &[&OsStr], label: &str) -> Result<String> {
         let log = File::create(&self.log).with_context(|| format!("creating {}", self.log.display()))?;
         let output = self.log.with_extension("out");
         let child = namespace::contained("go")

@@ -25,7 +25,6 @@ pub fn launch(site: &Site) -> Result<Launch> {
     let policy = site.data.join("audit-policy.json");
     fs::write(&policy, AUDIT_POLICY).with_context(|| format!("writing {}", policy.display()))?;
     let (authority, server) = (Files::named(&site.keys, "ca"), Files::named(&site.keys, "server"));
-    let accounts = site.keys.join("accounts.key");
     site.launch(
         "kube-apiserver",
         [
@@ -40,8 +39,8 @@ pub fn launch(site: &Site) -> Result<Launch> {
             format!("--tls-private-key-file={}", server.key.display()),
             format!("--client-ca-file={}", authority.certificate.display()),
             "--authorization-mode=RBAC,Node".to_owned(),
-            format!("--service-account-key-file={}", accounts.display()),
-            format!("--service-account-signing-key-file={}", accounts.display()),
+            format!("--service-account-key-file={}", site.keys.join("accounts.pub").display()),
+            format!("--service-account-signing-key-file={}", site.keys.join("accounts.key").display()),
             "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
             format!("--service-cluster-ip-range={}", site.services),
             format!("--audit-policy-file={}", policy.display()),

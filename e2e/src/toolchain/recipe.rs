@@ -141,6 +141,15 @@ mod tests {
     }
 
     #[test]
+    fn several_binaries_have_the_names_that_go_gives_them() {
+        for recipe in RECIPES.iter().filter(|recipe| recipe.binaries.len() > 1) {
+            for (package, binary) in recipe.binaries {
+                assert!(package.ends_with(&format!("/{binary}")), "{package} becomes {binary}");
+            }
+        }
+    }
+
+    #[test]
     fn module_files_name_no_replacement_on_this_machine() {
         for recipe in RECIPES {
             assert!(!recipe.go_mod.contains("=> /") && !recipe.go_mod.contains("=> ."), "go/{}/go.mod", recipe.name);
