@@ -1,0 +1,194 @@
+//! What keeps the repository consistent and no compiler looks at.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(file: impl AsRef<Path>) -> String {
+    let file = root().join(file);
+    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// Directories of the member crates, the root package included.
+fn members() -> Vec<&'static str> {
+    let manifest = read("Cargo.toml");
+    for member in ["core", "cert", "webhook", "e2e"] {
+        assert!(manifest.contains(&format!("\"{member}\"")), "{member} is not a member of the workspace");
+    }
+    vec![".", "core", "cert", "webhook", "e2e"]
+}
+
+fn sources() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = members().iter().flat_map(|m| [root().join(m).join("src"), root().join(m).join("tests")]).collect();
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    assert!(found.len() > 50, "only {} source files were found", found.len());
+    found
+}
+
+fn relative(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap().display().to_string().trim_start_matches("./").to_owned()
+}
+
+#[test]
+fn every_member_takes_the_lints_of_the_workspace() {
+    for member in members() {
+        let manifest = read(Path::new(member).join("Cargo.toml"));
+        let lints = manifest.split("\n[lints]").nth(1).unwrap_or_default();
+        assert!(lints.trim_start().starts_with("workspace = true"), "{member}/Cargo.toml has no `[lints] workspace = true`");
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is_for_in_a_sentence() {
+    for path in sources() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let first = text.lines().next().unwrap_or_default();
+        let paragraph: String =
+            text.lines().take_while(|line| line.starts_with("//! ")).map(|line| line.trim_start_matches("//!")).collect();
+        assert!(first.starts_with("//! "), "{} does not begin with a module sentence", relative(&path));
+        assert!(paragraph.ends_with(['.', ':', '?', '`']), "{}: the first paragraph does not end a sentence", relative(&path));
+    }
+}
+
+#[test]
+fn no_module_is_a_drawer() {
+    let drawers: BTreeSet<&str> =
+        ["common", "commons", "util", "utils", "helper", "helpers", "misc", "shared", "base", "manager", "types", "mod"].into();
+    for path in sources() {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(!drawers.contains(name.as_str()), "{}: the name says nothing about what is in it", relative(&path));
+    }
+}
+
+#[test]
+fn files_stay_within_one_subject() {
+    // What may be longer, and why.
+    let excused = [("core/src/rotation/tests.rs", "one test a story"), ("core/src/rotation/tests/world.rs", "one world")];
+    for path in sources() {
+        let lines = std::fs::read_to_string(&path).unwrap().lines().count();
+        let name = relative(&path);
+        if !excused.iter().any(|(file, _)| *file == name) {
+            assert!(lines <= 400, "{name} has {lines} lines: split it by subject");
+        }
+    }
+}
+
+/// Names of the packages in the lock file.
+fn locked() -> BTreeSet<String> {
+    read("Cargo.lock").lines().filter_map(|line| line.strip_prefix("name = \"")).map(|name| name.trim_end_matches('"').to_owned()).collect()
+}
+
+#[test]
+fn there_is_one_tls_provider() {
+    let packages = locked();
+    assert!(packages.contains("ring"));
+    for other in ["aws-lc-rs", "aws-lc-sys", "openssl", "openssl-sys", "native-tls"] {
+        assert!(!packages.contains(other), "{other} is in the lock file");
+    }
+}
+
+#[test]
+fn the_core_depends_on_nothing_that_could_wait_or_send() {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--locked",
+            "--offline",
+            "--package",
+            "noderotation-core",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).unwrap();
+    let packages: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(packages.contains("jiff"), "the tree was not read: {tree}");
+    for banned in ["tokio", "hyper", "kube-client", "kube-runtime", "tracing", "prometheus", "rand", "reqwest"] {
+        assert!(!packages.contains(banned), "core depends on {banned}");
+    }
+}
+
+#[test]
+fn every_direct_dependency_is_justified() {
+    let justified = read("docs/dependencies.md");
+    let manifest = read("Cargo.toml");
+    let table = manifest.split("[workspace.dependencies]").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default();
+    let names: Vec<&str> = table.lines().filter_map(|line| line.split_once(" = ")).map(|(name, _)| name).collect();
+    assert!(names.len() > 20, "the table of dependencies was not read");
+    let cells = justified.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let listed: BTreeSet<&str> = cells.flat_map(|cell| cell.split(", ")).collect();
+    for name in names.iter().filter(|name| !name.starts_with("noderotation-") && !name.starts_with('#')) {
+        assert!(listed.contains(name), "docs/dependencies.md does not say why {name} is there");
+    }
+    for name in listed.iter().filter(|name| !["crate", "part"].contains(name)) {
+        assert!(
+            !name.contains(char::is_alphabetic) || names.contains(name),
+            "docs/dependencies.md speaks of {name}, which is not a dependency"
+        );
+    }
+}
+
+#[test]
+fn every_event_reason_and_metric_is_named_by_its_table() {
+    // Names that other people's alerts and dashboards know; a change is a break.
+    let metrics = read("src/metrics.rs");
+    for name in [
+        "candidates",
+        "in_backoff",
+        "in_progress",
+        "completed_total",
+        "forceful_fallback_total",
+        "duration_seconds",
+        "window_active",
+        "policy_conflict",
+        "freeze_until_timestamp",
+        "age_threshold_seconds",
+        "rotation_chances",
+        "throughput_capacity",
+        "t_rot_estimate_seconds",
+        "t_rot_bound_seconds",
+        "window_period_seconds",
+        "short_lead_nodes",
+        "drain_stuck",
+        "retry_count",
+    ] {
+        assert!(metrics.contains(&format!("\"noderotation_{name}\"")), "noderotation_{name} is gone");
+    }
+    let events = read("src/controller/announce.rs");
+    for reason in ["RotationStarted", "RotationCompleted", "RotationFailed", "RotationExpired", "GovernanceLost", "PolicyConflict"] {
+        assert!(events.contains(&format!("\"{reason}\"")), "the event {reason} is gone");
+    }
+}
+
+#[test]
+fn no_code_outside_tests_can_panic_on_purpose() {
+    // Clippy holds unwrap, expect, panic and indexing; an expectation would silence it.
+    for path in sources() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for lint in ["unwrap_used", "expect_used", "clippy::panic", "indexing_slicing", "string_slice"] {
+            let name = relative(&path);
+            assert!(name == "tests/tidy.rs" || name.starts_with("e2e/") || !text.contains(lint), "{name} silences {lint}");
+        }
+    }
+}
