@@ -8,6 +8,7 @@ mod gauges;
 mod observe;
 mod policies;
 mod reconcile;
+mod status;
 mod tell;
 mod watch;
 

@@ -17,7 +17,7 @@ struct Need {
 }
 
 /// Everything that leading takes. The chart's role grants just this.
-const NEEDS: [Need; 6] = [
+const NEEDS: [Need; 7] = [
     Need { group: "karpenter.sh", resource: "nodepools", subresource: "", verbs: &["get", "list", "watch", "patch"], namespaced: false },
     Need {
         group: "karpenter.sh",
@@ -30,6 +30,7 @@ const NEEDS: [Need; 6] = [
     Need { group: "", resource: "pods", subresource: "", verbs: &["list"], namespaced: false },
     Need { group: "", resource: "pods", subresource: "", verbs: &["get", "watch", "create", "delete"], namespaced: true },
     Need { group: "noderotation.io", resource: "rotationpolicies", subresource: "", verbs: &["list", "watch"], namespaced: false },
+    Need { group: "noderotation.io", resource: "rotationpolicies", subresource: "status", verbs: &["patch"], namespaced: false },
 ];
 
 /// What keeps the controller from leading, each a sentence; empty when nothing does.
@@ -76,7 +77,8 @@ async fn permission(client: &Client, namespace: &str, need: &Need, verb: &str) -
         ..SelfSubjectAccessReview::default()
     };
     let place = if need.namespaced { format!(" in namespace {namespace}") } else { String::new() };
-    let what = format!("{verb} {}{place}", need.resource);
+    let subresource = if need.subresource.is_empty() { String::new() } else { format!("/{}", need.subresource) };
+    let what = format!("{verb} {}{subresource}{place}", need.resource);
     match Api::<SelfSubjectAccessReview>::all(client.clone()).create(&PostParams::default(), &review).await {
         Ok(answer) if answer.status.as_ref().is_some_and(|status| status.allowed) => None,
         Ok(_) => Some(format!("the ServiceAccount may not {what}; grant it in the chart's ClusterRole or Role")),

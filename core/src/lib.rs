@@ -17,4 +17,5 @@ pub mod resolve;
 pub mod rotation;
 pub mod schedule;
 pub mod selection;
+pub mod status;
 pub mod window;

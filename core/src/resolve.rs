@@ -15,6 +15,8 @@ use crate::policy::validate::{self, validate};
 pub struct PolicyEntry {
     /// `metadata.name`.
     pub name: String,
+    /// `metadata.generation`, 0 if not stored yet.
+    pub generation: i64,
     /// Which pools it selects; `None` if its selector cannot be read, and it then selects none.
     pub selector: Option<Selector>,
     /// The parsed policy, or every fault of it.
@@ -31,7 +33,8 @@ impl PolicyEntry {
             Err(_) => validate::selector_of(object),
         };
         let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Self { name, selector, judgement }
+        let generation = object.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
+        Self { name, generation, selector, judgement }
     }
 }
 

@@ -19,12 +19,14 @@ use noderotation_core::annotation::{NODEPOOL_LABEL, SURGE_FOR};
 use noderotation_core::karpenter::{NodeClaim, NodePool};
 use noderotation_core::resolve::PolicyEntry;
 use serde::de::DeserializeOwned;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::controller::Context;
 use crate::controller::policies::Policies;
 use crate::controller::reconcile::{self, Shared};
+use crate::controller::status;
 
 /// A NodePool that may have been unreadable; the fault then stays with that one object (I11).
 pub(crate) type GuardedPool = DeserializeGuard<NodePool>;
@@ -61,6 +63,11 @@ impl Caches {
     /// All policies, parsed.
     pub(crate) fn policies(&self) -> Arc<Vec<PolicyEntry>> {
         self.policies.current()
+    }
+
+    /// All policies as the API server holds them.
+    pub(crate) fn policy_objects(&self) -> Vec<Arc<DynamicObject>> {
+        self.policy_store.state()
     }
 
     /// The readable claims of a pool.
@@ -106,16 +113,22 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
     let (claims, claim_writer) = reflector::store();
     let (nodes, node_writer) = reflector::store();
     let (caches, policy_changes) = policies(&context, claims, nodes);
+    let status_changes = Arc::new(Notify::new());
+    let wake = Arc::clone(&status_changes);
+    let policy_changes = policy_changes.inspect(move |()| wake.notify_one());
+    let wake = Arc::clone(&status_changes);
 
-    let pool_changes = changes(Api::<GuardedPool>::all(client.clone()), watcher::Config::default(), pool_writer, |_| {});
+    let pool_changes = changes(Api::<GuardedPool>::all(client.clone()), watcher::Config::default(), pool_writer, |_| {})
+        .inspect(move |_| wake.notify_one());
     let claim_changes = changes(Api::<GuardedClaim>::all(client.clone()), watcher::Config::default(), claim_writer, |_| {});
     let of_karpenter = watcher::Config::default().labels(NODEPOOL_LABEL);
     let node_changes = changes(Api::<Node>::all(client.clone()), of_karpenter, node_writer, strip_node);
     let placeholders = Api::<Pod>::namespaced(client, &context.settings.namespace);
     let placeholder_changes = touched(placeholders, watcher::Config::default().labels(SURGE_FOR));
 
-    let shared = Arc::new(Shared::new(Arc::clone(&context), caches));
-    let results = Controller::for_stream(pool_changes, pools)
+    let statuses = status::keep(&context, &caches, &pools, &status_changes, &stop);
+    let shared = Arc::new(Shared::new(Arc::clone(&context), caches.clone()));
+    let results = Controller::for_stream(pool_changes, pools.clone())
         .with_config(controller::Config::default().concurrency(CONCURRENCY))
         .watches_stream(claim_changes, |claim| pool_of(&claim))
         .watches_stream(node_changes, |node| pool_of(&node))
@@ -123,19 +136,27 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
         .reconcile_all_on(policy_changes)
         .graceful_shutdown_on(stop.clone().cancelled_owned())
         .run(reconcile::reconcile, reconcile::after_error, Arc::clone(&shared));
-    results
-        .for_each(|result| {
-            shared.forget_if_gone(result);
-            future::ready(())
-        })
-        .await;
+    let passes = results.for_each(|result| {
+        shared.forget_if_gone(result);
+        future::ready(())
+    });
+    tokio::select! {
+        () = passes => {}
+        // It waits for ever; the passes are what ends.
+        () = statuses => {}
+    }
     if stop.is_cancelled() { Ok(()) } else { Err(Error::Ended) }
+}
+
+/// RotationPolicy as a resource of raw objects: none is too malformed to be read.
+pub(crate) fn policy_resource() -> ApiResource {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("noderotation.io", "v1alpha1", "RotationPolicy"));
+    ApiResource { plural: "rotationpolicies".to_owned(), ..resource }
 }
 
 /// The caches, and a tick for every change of a policy: one change can alter which policy wins for any pool.
 fn policies(context: &Arc<Context>, claims: Store<GuardedClaim>, nodes: Store<Node>) -> (Caches, BoxStream<'static, ()>) {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("noderotation.io", "v1alpha1", "RotationPolicy"));
-    let resource = ApiResource { plural: "rotationpolicies".to_owned(), ..resource };
+    let resource = policy_resource();
     let writer = Writer::new(resource.clone());
     let caches = Caches { claims, nodes, policies: Policies::default(), policy_store: writer.as_reader() };
     let api: Api<DynamicObject> = Api::all_with(context.client.clone(), &resource);

@@ -2,7 +2,7 @@
 
 use kube::ResourceExt;
 
-use crate::annotation::{ACTIVE_ROTATION, ClaimState};
+use crate::annotation::{ACTIVE_ROTATION, ClaimState, stored};
 use crate::gate;
 use crate::headroom;
 use crate::policy::finding::Level;
@@ -42,7 +42,7 @@ pub(super) fn start(pass: &Pass<'_>) -> Seen<Decision> {
         return Seen::Continue(decision);
     }
     let anchor = Effect::AnnotatePool { pool: pass.pool_target(), change: [(ACTIVE_ROTATION, Some(candidate.name.clone()))].into() };
-    let age = pass.now.duration_since(candidate.created);
+    let age = stored(pass.now).duration_since(candidate.created);
     let started = Announcement::Started {
         claim: candidate.name.clone(),
         age: age.try_into().unwrap_or_default(),
