@@ -45,7 +45,7 @@ pub enum DurationFault {
     #[error("is not a duration; write numbers with units, for example 15m or 1h30m")]
     Malformed,
     /// Longer than [`LONGEST`].
-    #[error("is longer than 10 years (87600h)")]
+    #[error("is longer than 10 years; write at most 87600h")]
     TooLong,
 }
 
@@ -234,9 +234,9 @@ mod tests {
             ("0 1 * * 0", "is not a duration; write numbers with units, for example 15m or 1h30m"),
             ("1h-5m", "is not a duration; write numbers with units, for example 15m or 1h30m"),
             ("1e3s", "has the unknown unit \"e\"; the units are h, m, s, ms, us and ns"),
-            ("87601h", "is longer than 10 years (87600h)"),
-            ("99999999999999999999999999999999999999999h", "is longer than 10 years (87600h)"),
-            ("18446744073709551615s", "is longer than 10 years (87600h)"),
+            ("87601h", "is longer than 10 years; write at most 87600h"),
+            ("99999999999999999999999999999999999999999h", "is longer than 10 years; write at most 87600h"),
+            ("18446744073709551615s", "is longer than 10 years; write at most 87600h"),
         ];
         for (text, sentence) in rows {
             assert_eq!(parse(text).unwrap_err().to_string(), sentence, "{text:?}");

@@ -1,5 +1,8 @@
 //! Age threshold, lead time, chances and capacity, and what they find fault with (§3.2, D5).
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};

@@ -1,5 +1,8 @@
 //! Which claim is rotated next, and why each of the others is not (§5.2 step 3, D6).
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -25,7 +25,8 @@ pub(super) fn clamp(demand: &Amounts, allocatable: &Amounts, daemons: &Amounts, 
     let mut requests = demand.clone();
     let mut lowered = Vec::new();
     for (name, amount) in &mut requests {
-        let Some(limit) = limit(name).filter(|limit| *amount > *limit) else {
+        // Nothing is not lowered to less than nothing.
+        let Some(limit) = limit(name).filter(|limit| *amount > *limit && *amount > Amount::ZERO) else {
             continue;
         };
         let shortfall = amount.saturating_sub(limit);

@@ -82,6 +82,10 @@ fn age_threshold(reader: &mut Reader, field: &Field<'_>) -> AgeThreshold {
     if field.is_absent() || field.value.as_str() == Some("auto") {
         return AgeThreshold::Auto;
     }
+    if field.value.as_str().is_some_and(|text| text.trim().eq_ignore_ascii_case("auto") || text.is_empty()) {
+        reader.fault(FaultCode::Invalid, field, "is neither auto nor a duration; write auto, or for example 720h");
+        return AgeThreshold::Auto;
+    }
     // Without a fault the value is there; with one the policy is refused, whatever is returned here.
     reader.duration(field, "auto or 720h", Zero::Refused).map_or(AgeThreshold::Auto, AgeThreshold::Override)
 }

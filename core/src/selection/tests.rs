@@ -1,0 +1,211 @@
+//! Gates, triggers, backoff and order, on the chapter's base policy.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::annotation::{DO_NOT_DISRUPT, DO_NOT_DISRUPT_OWNED, FAILED_AT, PoolMarks, RETRY_COUNT, STATE};
+use crate::gate::{self, Gate};
+use crate::karpenter::{Condition, NodeClaimSpec, NodeClaimStatus};
+use crate::policy::validate::validate;
+
+const PERIOD: Duration = Duration::from_secs(96 * 3600);
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn policy(spec: &Value) -> Governing {
+    let mut policy = json!({
+        "metadata": {"name": "p"},
+        "spec": {
+            "nodePoolSelector": {},
+            "maintenanceWindows": [{"timezone": "UTC", "days": ["Wed", "Sat"], "start": "02:00", "end": "06:00"}]
+        }
+    });
+    for (key, value) in spec.as_object().unwrap() {
+        policy["spec"][key] = value.clone();
+    }
+    validate(&policy).unwrap()
+}
+
+fn claim(name: &str, created: &str, life: &str) -> NodeClaim {
+    let spec =
+        NodeClaimSpec { expire_after: Some(life.to_owned()), termination_grace_period: Some("1h".to_owned()), ..NodeClaimSpec::default() };
+    let mut claim = NodeClaim::new(name, spec);
+    claim.metadata.creation_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(created)));
+    let ready = Condition { type_: "Ready".to_owned(), status: "True".to_owned() };
+    claim.status = Some(NodeClaimStatus { node_name: Some(name.to_owned()), conditions: vec![ready], ..NodeClaimStatus::default() });
+    claim
+}
+
+fn old() -> NodeClaim {
+    claim("old", "2026-01-01T00:00:00Z", "336h")
+}
+
+fn node(name: &str, annotations: &[(&str, &str)]) -> Node {
+    let mut node = Node::default();
+    node.metadata.name = Some(name.to_owned());
+    node.metadata.annotations = Some(annotations.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect());
+    node
+}
+
+fn judged(claim: &NodeClaim, node: Option<&Node>, now: &str) -> Standing {
+    standing(&policy(&json!({})), PERIOD, claim, &claim.marks(at(now)), node, at(now))
+}
+
+/// In the first window in which the base claim is due.
+const DUE: &str = "2026-01-07T02:00:00Z";
+
+#[test]
+fn each_standing_has_its_reason() {
+    let plain = node("old", &[]);
+    let annotated = |pairs: &[(&str, &str)]| {
+        let mut claim = old();
+        claim.metadata.annotations = Some(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect());
+        claim
+    };
+    let deleting = || {
+        let mut claim = old();
+        claim.metadata.deletion_timestamp = claim.metadata.creation_timestamp.clone();
+        claim
+    };
+    let with_condition = |type_: &str, status: &str| {
+        let mut claim = old();
+        claim.status.as_mut().unwrap().conditions.insert(0, Condition { type_: type_.to_owned(), status: status.to_owned() });
+        claim
+    };
+    let not_ready = || {
+        let mut claim = old();
+        claim.status.as_mut().unwrap().conditions[0].status = "Unknown".to_owned();
+        claim
+    };
+    let protected = node("old", &[(DO_NOT_DISRUPT, "true")]);
+    let ours = node("old", &[(DO_NOT_DISRUPT, "true"), (DO_NOT_DISRUPT_OWNED, "true")]);
+    let mentioned = node("old", &[(DO_NOT_DISRUPT, "false")]);
+    let rows: Vec<(&str, NodeClaim, Option<&Node>, Standing)> = vec![
+        ("due", old(), Some(&plain), Standing::Eligible),
+        ("protected by a person", old(), Some(&protected), Standing::OptedOut),
+        ("protected by us", old(), Some(&ours), Standing::Eligible),
+        ("not protected by another value", old(), Some(&mentioned), Standing::Eligible),
+        ("deleting", deleting(), Some(&plain), Standing::Deleting),
+        ("chosen by Karpenter", with_condition("DisruptionReason", "True"), Some(&plain), Standing::Disrupted),
+        ("not chosen by Karpenter", with_condition("DisruptionReason", "False"), Some(&plain), Standing::Eligible),
+        ("not Ready", not_ready(), Some(&plain), Standing::NotReady),
+        ("without a node", old(), None, Standing::NotReady),
+        ("pending", annotated(&[(STATE, "pending")]), Some(&plain), Standing::InFlight),
+        ("draining", annotated(&[(STATE, "draining")]), Some(&plain), Standing::InFlight),
+        ("an unknown state", annotated(&[(STATE, "banana")]), Some(&plain), Standing::InFlight),
+        ("expired", annotated(&[(STATE, "expired")]), Some(&plain), Standing::Terminal),
+        (
+            "failed a minute ago",
+            annotated(&[(STATE, "failed"), (FAILED_AT, "2026-01-07T01:59:00Z"), (RETRY_COUNT, "1")]),
+            Some(&plain),
+            Standing::InBackoff,
+        ),
+        (
+            "failed long ago",
+            annotated(&[(STATE, "failed"), (FAILED_AT, "2026-01-06T01:59:00Z"), (RETRY_COUNT, "1")]),
+            Some(&plain),
+            Standing::Eligible,
+        ),
+        (
+            "failed at a torn time",
+            annotated(&[(STATE, "failed"), (FAILED_AT, "2026-01-"), (RETRY_COUNT, "1")]),
+            Some(&plain),
+            Standing::Eligible,
+        ),
+        ("too young", claim("old", "2026-01-01T04:00:00Z", "336h"), Some(&plain), Standing::NotTriggered),
+        ("never expires", claim("old", "2025-01-01T00:00:00Z", "Never"), Some(&plain), Standing::NotTriggered),
+    ];
+    for (name, claim, node, expected) in rows {
+        assert_eq!(judged(&claim, node, DUE), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_trigger_is_strict_and_uses_the_claims_own_values() {
+    let governing = policy(&json!({}));
+    // 336 h less 8 d 1 h 17 min.
+    assert_eq!(trigger_at(&governing, PERIOD, &old()), Some(at("2026-01-06T22:43:00Z")));
+    assert!(!triggered(&governing, PERIOD, &old(), at("2026-01-06T22:43:00Z")));
+    assert!(triggered(&governing, PERIOD, &old(), at("2026-01-06T22:43:00.001Z")));
+    let mut longer = old();
+    longer.spec.termination_grace_period = Some("24h".to_owned());
+    assert_eq!(trigger_at(&governing, PERIOD, &longer), Some(at("2026-01-05T23:43:00Z")));
+    let by_age = policy(&json!({"ageThreshold": "100h"}));
+    assert_eq!(trigger_at(&by_age, PERIOD, &claim("n", "2026-01-01T00:00:00Z", "Never")), Some(at("2026-01-05T04:00:00Z")));
+}
+
+#[test]
+fn the_nearest_deadline_goes_first_then_the_oldest_then_the_name() {
+    let claims = [
+        claim("c", "2026-01-01T00:00:00Z", "336h"),
+        claim("b", "2026-01-01T00:00:00Z", "336h"),
+        claim("young-but-short", "2026-01-01T12:00:00Z", "300h"),
+        claim("never", "2025-01-01T00:00:00Z", "Never"),
+        claim("old", "2025-12-31T00:00:00Z", "360h"),
+    ];
+    let nodes: Vec<Node> = claims.iter().map(|claim| node(&claim.name_any(), &[])).collect();
+    let nodes = nodes.iter().map(|node| (node.name_any(), node)).collect();
+    let survey = survey(&policy(&json!({"ageThreshold": "1h"})), PERIOD, &claims, &nodes, at(DUE));
+    let order: Vec<&str> = survey.eligible.iter().map(|candidate| candidate.name.as_str()).collect();
+    assert_eq!(order, ["young-but-short", "old", "b", "c", "never"]);
+    assert_eq!(survey.census, [(Standing::Eligible, 5)].into());
+    assert_eq!(survey.next_deadline, Some(at("2026-01-14T00:00:00Z")));
+}
+
+#[test]
+fn the_census_counts_every_claim_and_says_what_changes_next() {
+    let claims = [old(), claim("young", "2026-01-02T00:00:00Z", "336h"), claim("short", "2026-01-06T00:00:00Z", "100h")];
+    let nodes = [node("old", &[]), node("young", &[]), node("short", &[])];
+    let nodes = nodes.iter().map(|node| (node.name_any(), node)).collect();
+    let survey = survey(&policy(&json!({})), PERIOD, &claims, &nodes, at(DUE));
+    assert_eq!(survey.census, [(Standing::Eligible, 2), (Standing::NotTriggered, 1)].into());
+    assert_eq!(survey.next_change, Some(at("2026-01-07T22:43:00Z")));
+    assert_eq!(survey.short_lead, ["short"]);
+    assert_eq!(survey.triggered_hosts, ["old".to_owned(), "short".to_owned()].into());
+}
+
+#[test]
+fn the_backoff_doubles_up_to_eight_times() {
+    let base = Duration::from_secs(60);
+    let factors: Vec<u64> = [0, 1, 2, 3, 4, 5, u32::MAX].iter().map(|n| backoff::full(base, *n).as_secs() / 60).collect();
+    assert_eq!(factors, [1, 1, 2, 4, 8, 8, 8]);
+}
+
+#[test]
+fn the_backoff_is_cut_to_the_window_in_which_the_attempt_failed() {
+    // The window is open from 02:00 to 06:00.
+    let governing = policy(&json!({"surge": {"retryBackoff": "30m"}}));
+    let rows = [
+        ("fits whole", "2026-01-07T02:00:00Z", 3, "2026-01-07T03:00:00Z", "2026-01-07T04:00:00Z"),
+        ("two hours do not fit, one does", "2026-01-07T04:30:00Z", 3, "2026-01-07T05:00:00Z", "2026-01-07T05:30:00Z"),
+        ("the end itself does not fit", "2026-01-07T05:00:00Z", 2, "2026-01-07T05:10:00Z", "2026-01-07T05:30:00Z"),
+        ("not even the base fits", "2026-01-07T05:45:00Z", 2, "2026-01-07T05:50:00Z", "2026-01-07T06:45:00Z"),
+        ("failed in an earlier window", "2026-01-03T05:45:00Z", 4, "2026-01-07T02:00:00Z", "2026-01-03T09:45:00Z"),
+        ("outside any window", "2026-01-07T05:00:00Z", 3, "2026-01-07T07:00:00Z", "2026-01-07T07:00:00Z"),
+    ];
+    for (name, failed_at, count, now, expected) in rows {
+        assert_eq!(backoff::next_attempt(&governing, at(failed_at), count, at(now)), at(expected), "{name}");
+    }
+}
+
+#[test]
+fn the_first_closed_gate_has_the_word() {
+    let governing = policy(&json!({}));
+    let marks = |pairs: &[(&str, &str)]| {
+        let annotations = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        PoolMarks::read(&annotations, at(DUE))
+    };
+    use crate::annotation::{FREEZE, LAST_FAILURE_AT, LAST_ROTATION_AT};
+    let all = [(FREEZE, "2026-02-01T00:00:00Z"), (LAST_ROTATION_AT, "2026-01-07T01:55:00Z"), (LAST_FAILURE_AT, "2026-01-07T01:50:01Z")];
+    let closed = |marks: &PoolMarks, now| gate::first_closed(&governing, marks, None, at(now)).map(|closed| (closed.gate, closed.until));
+    assert_eq!(closed(&marks(&all), "2026-01-07T01:59:59Z"), Some((Gate::OutOfWindow, Some(at(DUE)))));
+    assert_eq!(closed(&marks(&all), DUE), Some((Gate::Frozen, Some(at("2026-02-01T00:00:00Z")))));
+    assert_eq!(closed(&marks(&all[1..]), DUE), Some((Gate::CooldownAfterSuccess, Some(at("2026-01-07T02:05:00Z")))));
+    assert_eq!(closed(&marks(&all[2..]), DUE), Some((Gate::FailurePause, Some(at("2026-01-07T02:00:01Z")))));
+    assert_eq!(closed(&marks(&all[2..]), "2026-01-07T02:00:01Z"), None);
+    assert_eq!(closed(&marks(&[(LAST_ROTATION_AT, "never"), (LAST_FAILURE_AT, "")]), DUE), None);
+    let anchored = gate::first_closed(&governing, &marks(&[]), Some(at("2026-01-07T01:59:00Z")), at(DUE));
+    assert_eq!(anchored.map(|closed| closed.gate), Some(Gate::FailurePause));
+}
