@@ -22,6 +22,7 @@ pub mod pki;
 pub mod port;
 pub mod process;
 pub mod sight;
+pub mod story;
 pub mod terminal;
 pub mod tool;
 pub mod toolchain;
