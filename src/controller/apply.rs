@@ -3,6 +3,9 @@
 //! There is no choice left to make here. Every write is conditional on the version that the decision was taken from;
 //! a second write of the same object in one list is conditional on the answer to the first (I10).
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
