@@ -5,6 +5,8 @@
 //! left is drained, and only then cut (faults.md 0.1).
 
 mod exchange;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

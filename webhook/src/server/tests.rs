@@ -1,0 +1,180 @@
+//! The server on loopback, with real TLS, under short limits.
+
+use std::net::SocketAddr;
+use std::sync::Mutex;
+
+use jiff::Timestamp;
+use noderotation_cert::material::Material;
+use noderotation_cert::{issue, pair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::*;
+use crate::probe::probe;
+use crate::registration::VALIDATE;
+
+const NAME: &str = "webhook.system.svc";
+
+fn material() -> Material {
+    issue::authority_and_leaf(&issue::names("webhook", "system", "cluster.local"), None, Timestamp::now()).unwrap()
+}
+
+fn quick() -> Limits {
+    let short = Duration::from_millis(200);
+    Limits { handshake: short, head: short, request: short, body: 2048, lame_duck: short, drain: short, ..Limits::default() }
+}
+
+struct Running {
+    address: SocketAddr,
+    material: Material,
+    resolver: Resolver,
+    stop: CancellationToken,
+    ended: JoinHandle<()>,
+    seen: Arc<Mutex<Vec<(&'static str, &'static str)>>>,
+}
+
+fn serve_pair(resolver: &Resolver, material: &Material) {
+    let provider = rustls::crypto::ring::default_provider();
+    resolver.serve(pair::check(material, NAME, Timestamp::now(), &provider).unwrap());
+}
+
+async fn start(limits: Limits) -> Running {
+    let (material, resolver) = (material(), Resolver::default());
+    serve_pair(&resolver, &material);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let seen: Arc<Mutex<Vec<_>>> = Arc::default();
+    let note = Arc::clone(&seen);
+    let observer: Observer = Arc::new(move |exchange: &Exchange| note.lock().unwrap().push((exchange.operation, exchange.verdict)));
+    let ended = tokio::spawn(serve(listener, tls(resolver.clone()).unwrap(), limits, observer, stop.clone()));
+    Running { address, material, resolver, stop, ended, seen }
+}
+
+async fn connect(running: &Running, protocols: &[&str]) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    for root in CertificateDer::pem_slice_iter(running.material.bundle.as_bytes()) {
+        roots.add(root.unwrap()).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+    let stream = TcpStream::connect(running.address).await?;
+    TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(NAME).unwrap(), stream).await
+}
+
+/// Sends one request and reads until the server closes; the head asks it to.
+async fn ask(running: &Running, head: &str, body: &str) -> String {
+    let mut stream = connect(running, &["http/1.1"]).await.unwrap();
+    let request = format!("{head}\r\nHost: {NAME}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).await.unwrap();
+    read_all(&mut stream).await
+}
+
+async fn read_all(stream: &mut TlsStream<TcpStream>) -> String {
+    let mut answer = Vec::new();
+    // A server that closes without a goodbye has closed all the same.
+    let _closed = stream.read_to_end(&mut answer).await;
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn it_answers_whoever_trusts_its_root_and_calls_it_by_its_name() {
+    let running = start(quick()).await;
+    probe(running.address, NAME, &running.material.bundle).await.unwrap();
+    assert!(probe(running.address, "other.system.svc", &running.material.bundle).await.is_err());
+    assert!(probe(running.address, NAME, &material().bundle).await.is_err());
+    assert_eq!(*running.seen.lock().unwrap(), [("other", "allowed")]);
+}
+
+#[tokio::test]
+async fn a_new_pair_is_served_from_the_next_handshake_on() {
+    let running = start(quick()).await;
+    let renewed = material();
+    serve_pair(&running.resolver, &renewed);
+    assert!(probe(running.address, NAME, &running.material.bundle).await.is_err());
+    probe(running.address, NAME, &renewed.bundle).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_no_review_is_told_so() {
+    let running = start(quick()).await;
+    let json = "Content-Type: application/json; charset=utf-8";
+    let review =
+        r#"{"apiVersion":"admission.k8s.io/v1","request":{"uid":"abc","operation":"CREATE","kind":{"kind":"RotationPolicy"},"object":{}}}"#;
+    let large = "x".repeat(4096);
+    let rows = [
+        (format!("GET {VALIDATE} HTTP/1.1\r\n{json}"), "", "405"),
+        (format!("POST /elsewhere HTTP/1.1\r\n{json}"), "{}", "404"),
+        (format!("POST {VALIDATE} HTTP/1.1\r\nContent-Type: text/plain"), "{}", "415"),
+        (format!("POST {VALIDATE} HTTP/1.1\r\n{json}"), "{", "400"),
+        (format!("POST {VALIDATE} HTTP/1.1\r\n{json}"), &large, "413"),
+        (format!("POST {VALIDATE} HTTP/1.1\r\n{json}"), review, "200"),
+    ];
+    for (head, body, code) in rows {
+        let answer = ask(&running, &head, body).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{head}: {answer}");
+    }
+    assert_eq!(running.seen.lock().unwrap().last(), Some(&("create", "refused")));
+}
+
+#[tokio::test]
+async fn only_http_1_is_spoken() {
+    let running = start(quick()).await;
+    let stream = connect(&running, &["h2", "http/1.1"]).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
+    assert!(connect(&running, &["h2"]).await.is_err());
+}
+
+#[tokio::test]
+async fn a_caller_that_says_nothing_is_let_go() {
+    let running = start(quick()).await;
+    // Before the handshake, after it, and within a head.
+    let mut silent = TcpStream::connect(running.address).await.unwrap();
+    assert_eq!(silent.read(&mut [0; 1]).await.unwrap_or(0), 0);
+    let mut idle = connect(&running, &["http/1.1"]).await.unwrap();
+    assert_eq!(read_all(&mut idle).await, "");
+    let mut half = connect(&running, &["http/1.1"]).await.unwrap();
+    half.write_all(b"POST / HT").await.unwrap();
+    let answer = read_all(&mut half).await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_body_that_never_comes_is_not_waited_for() {
+    let running = start(quick()).await;
+    let mut stream = connect(&running, &["http/1.1"]).await.unwrap();
+    let head = format!("POST {VALIDATE} HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert!(read_all(&mut stream).await.starts_with("HTTP/1.1 408 "));
+}
+
+#[tokio::test]
+async fn a_stop_answers_first_and_asks_callers_to_go_elsewhere() {
+    let running = start(Limits { head: Duration::from_secs(60), lame_duck: Duration::from_secs(60), ..quick() }).await;
+    let mut stream = connect(&running, &["http/1.1"]).await.unwrap();
+    running.stop.cancel();
+    // Still accepted, still answered; and no `Connection: close` from the caller here.
+    let head = format!("POST {VALIDATE} HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}");
+    let mut late = connect(&running, &["http/1.1"]).await.unwrap();
+    for stream in [&mut stream, &mut late] {
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let answer = read_all(stream).await.to_ascii_lowercase();
+        assert!(answer.contains("connection: close"), "{answer}");
+    }
+    running.ended.abort();
+}
+
+#[tokio::test]
+async fn after_the_stop_the_server_ends_although_a_caller_holds_its_connection() {
+    let running = start(Limits { head: Duration::from_secs(60), ..quick() }).await;
+    let _held = connect(&running, &["http/1.1"]).await.unwrap();
+    running.stop.cancel();
+    running.ended.await.unwrap();
+}
