@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
@@ -54,7 +54,7 @@ impl Fleet {
                 "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"},
                 "template": {"spec": {
                     "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-                    "expireAfter": "720h",
+                    "expireAfter": "336h",
                     "terminationGracePeriod": "10m",
                     "taints": [{"key": LABEL, "value": self.name, "effect": "NoSchedule"}],
                     "requirements": [
@@ -119,6 +119,20 @@ impl Fleet {
         })
     }
 
+    /// The policy with other values at some places, each a JSON pointer whose parent is an object or an entry of a list.
+    ///
+    /// # Errors
+    /// When there is no such place.
+    pub fn policy_with(&self, changes: &[(&str, Value)]) -> Result<Value> {
+        let mut policy = self.policy();
+        for (pointer, value) in changes {
+            let (parent, field) = pointer.rsplit_once('/').with_context(|| format!("{pointer} is no JSON pointer"))?;
+            let parent = policy.pointer_mut(parent).and_then(Value::as_object_mut);
+            parent.with_context(|| format!("the policy has no place {pointer}"))?.insert(field.to_owned(), value.clone());
+        }
+        Ok(policy)
+    }
+
     /// A budget that permits no eviction, so that a drain does not end.
     #[must_use]
     pub fn blocking_budget(&self) -> Value {
@@ -157,5 +171,33 @@ impl Fleet {
     pub async fn govern(&self, cluster: &Cluster) -> Result<()> {
         cluster.apply(&self.policy().to_string()).await?.accepted()?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_changed_at_the_place_that_is_named() {
+        let fleet = Fleet::new("a");
+        let (zone, unavailable) = ("/spec/maintenanceWindows/0/timezone", "/spec/surge/maxUnavailable");
+        let changed = fleet.policy_with(&[(zone, json!("Mars/Olympus")), (unavailable, json!(2))]).unwrap();
+        assert_eq!(changed.pointer(zone), Some(&json!("Mars/Olympus")));
+        assert_eq!(changed.pointer(unavailable), Some(&json!(2)));
+        assert_eq!(fleet.policy_with(&[]).unwrap(), fleet.policy());
+        assert!(fleet.policy_with(&[("/spec/nowhere/field", json!(1))]).is_err());
+    }
+
+    #[test]
+    fn a_pod_goes_to_nodes_of_its_own_fleet_only() {
+        let fleet = Fleet::new("a");
+        let (pool, deployment) = (fleet.node_pool(), fleet.deployment());
+        let taint = pool.pointer("/spec/template/spec/taints/0").unwrap();
+        let toleration = deployment.pointer("/spec/template/spec/tolerations/0").unwrap();
+        for field in ["key", "value", "effect"] {
+            assert_eq!(taint[field], toleration[field], "{field}");
+        }
+        assert_eq!(deployment.pointer("/spec/template/spec/nodeSelector").unwrap(), &json!({"karpenter.sh/nodepool": "a"}));
     }
 }

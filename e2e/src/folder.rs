@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 
 use crate::terminal::progress;
 
-/// Start of the name of every such folder. It stands in the command line of every process of a run.
+/// Start of the name of every such folder. It stands in the command line, or the environment, of every process of a run.
 pub const PREFIX: &str = "node-rotation-e2e-";
 
 /// A folder that is removed with the value, except for the logs of a run that failed.

@@ -1,1 +1,90 @@
-fn main() {}
+//! Tests on a real cluster.
+//!
+//! The program enters a namespace, boots one cluster, installs the chart, runs the tests one after the other and ends
+//! everything. A test brings its own NodePool and its own operator process, so it can be run alone: name it, or a part of
+//! its name, on the command line.
+
+mod admit_schema;
+mod admit_webhook;
+mod bed;
+mod install_chart;
+mod leave_nothing;
+mod rotate_completes;
+mod rotate_recovers;
+mod rotate_rolls_back;
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use e2e::chart;
+use e2e::cluster::Cluster;
+use e2e::namespace::{self, Entered, Isolation};
+use e2e::operator;
+use e2e::terminal::{elapsed, progress};
+use e2e::toolchain::Toolchain;
+use libtest_mimic::{Arguments, Trial};
+
+use bed::Bed;
+
+fn main() -> ExitCode {
+    match run(Arguments::from_args()) {
+        Ok(code) => code,
+        Err(error) => {
+            progress(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(mut arguments: Arguments) -> Result<ExitCode> {
+    // They share the operator's Lease and the machine's two cores.
+    arguments.test_threads = Some(1);
+    if arguments.list {
+        return Ok(libtest_mimic::run(&arguments, trials(&Bed::default())).exit_code());
+    }
+    let toolchain = Toolchain::ready()?;
+    operator::build()?;
+    let isolation = match namespace::enter()? {
+        Entered::Here(isolation) => isolation,
+        Entered::Elsewhere(code) => return Ok(code),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting a runtime")?;
+    runtime.spawn(end_when_interrupted(isolation.clone()));
+    let cluster = runtime.block_on(boot(toolchain, isolation))?;
+    let bed = Bed::new(runtime.handle().clone(), cluster);
+    let conclusion = libtest_mimic::run(&arguments, trials(&bed));
+    runtime.block_on(bed.into_cluster()?.close(!conclusion.has_failed()))?;
+    Ok(conclusion.exit_code())
+}
+
+fn trials(bed: &Bed) -> Vec<Trial> {
+    let modules = [
+        admit_schema::trials,
+        admit_webhook::trials,
+        rotate_completes::trials,
+        rotate_recovers::trials,
+        rotate_rolls_back::trials,
+        leave_nothing::trials,
+        // Last: one of them looks at what all the others did.
+        install_chart::trials,
+    ];
+    modules.iter().flat_map(|module| module(bed)).collect()
+}
+
+async fn boot(toolchain: Toolchain, isolation: Isolation) -> Result<Cluster> {
+    let cluster = Cluster::boot(toolchain, isolation).await?;
+    progress(&format!("The cluster is up, in {}; logs are in {}", elapsed(cluster.boot_time()), cluster.logs().display()));
+    if let Err(error) = chart::install(&cluster, &[]).await {
+        cluster.close(false).await?;
+        return Err(error);
+    }
+    Ok(cluster)
+}
+
+/// A test cannot be stopped from outside, so the program is. Everything it has started ends with it.
+#[expect(clippy::exit, reason = "tests block the main thread, which alone could return")]
+async fn end_when_interrupted(isolation: Isolation) {
+    isolation.interrupted().await;
+    progress("interrupted");
+    std::process::exit(130);
+}

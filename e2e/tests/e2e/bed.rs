@@ -1,0 +1,89 @@
+//! The one cluster of all tests, and how a test is run on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::cluster::Cluster;
+use e2e::fleet::Fleet;
+use e2e::operator::Operator;
+use e2e::sight::Sight;
+use e2e::wait::{Look, until};
+use libtest_mimic::{Failed, Trial};
+use tokio::runtime::Handle;
+
+/// A part of a rotation takes seconds; on a busy machine it may take this long.
+pub(crate) const SOON: Duration = Duration::from_secs(90);
+/// So that a second operator need not wait long for the lease of one that was killed.
+const SHORT_LEASE: [&str; 3] = ["--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s"];
+
+/// The cluster; empty when tests are only listed.
+#[derive(Clone, Default)]
+pub(crate) struct Bed {
+    shared: Option<Arc<Shared>>,
+}
+
+struct Shared {
+    runtime: Handle,
+    cluster: Cluster,
+}
+
+impl Bed {
+    pub(crate) fn new(runtime: Handle, cluster: Cluster) -> Self {
+        Self { shared: Some(Arc::new(Shared { runtime, cluster })) }
+    }
+
+    /// A test of this bed.
+    pub(crate) fn trial(&self, name: &str, test: impl AsyncFn(&Cluster) -> Result<()> + Send + 'static) -> Trial {
+        let shared = self.shared.clone();
+        Trial::test(name, move || {
+            let shared = shared.ok_or("there is no cluster")?;
+            shared.runtime.block_on(test(&shared.cluster)).map_err(|error| Failed::from(format!("{error:#}")))
+        })
+    }
+
+    /// The cluster, when no test is left that could use it.
+    pub(crate) fn into_cluster(self) -> Result<Cluster> {
+        let shared = self.shared.and_then(Arc::into_inner).context("a test still uses the cluster")?;
+        Ok(shared.cluster)
+    }
+}
+
+/// An operator that leads and whose admission endpoint is registered.
+pub(crate) async fn operator(cluster: &Cluster) -> Result<Operator> {
+    let mut operator = Operator::start(cluster, &SHORT_LEASE).await?;
+    operator.wait_ready().await?;
+    Ok(operator)
+}
+
+/// Ends an operator in order, and with it the test's policy, so that no later operator rotates its nodes.
+pub(crate) async fn finish(cluster: &Cluster, fleet: &Fleet, operator: Operator) -> Result<()> {
+    for (kind, namespaced) in [("rotationpolicy", false), ("deployment", true), ("nodepool", false)] {
+        let mut arguments = vec!["delete", kind, &fleet.name, "--ignore-not-found", "--wait=false"];
+        if namespaced {
+            arguments.extend(["--namespace", e2e::fleet::NAMESPACE]);
+        }
+        cluster.kubectl(&arguments).await?.accepted()?;
+    }
+    let status = operator.sigterm().await?;
+    ensure!(status.success(), "the operator ended with {status} after SIGTERM");
+    Ok(())
+}
+
+/// Waits until something can be seen of a fleet.
+pub(crate) async fn see(cluster: &Cluster, fleet: &Fleet, what: &str, so: impl Fn(&Sight) -> bool) -> Result<Sight> {
+    until(&format!("{what} of {}", fleet.name), SOON, async || {
+        let sight = Sight::of(cluster, &fleet.name).await?;
+        Ok(if so(&sight) { Look::Done(sight) } else { Look::NotYet(format!("{sight:?}")) })
+    })
+    .await
+}
+
+/// Waits until a counter of completed rotations has a value.
+pub(crate) async fn counted(operator: &Operator, fleet: &Fleet, outcome: &str, expected: f64) -> Result<()> {
+    until(&format!("{outcome} to be counted {expected} times"), SOON, async || {
+        let value = operator.metrics().await?.value("noderotation_completed_total", &[("nodepool", &fleet.name), ("outcome", outcome)]);
+        Ok(if value == Some(expected) { Look::Done(()) } else { Look::NotYet(format!("{value:?}")) })
+    })
+    .await
+}

@@ -1,0 +1,78 @@
+//! The chart: what it installs, and whether its rights are what the operator needs.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::chart;
+use e2e::cluster::Cluster;
+use e2e::operator::Operator;
+use e2e::wait::{Look, until};
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+use crate::bed::{Bed, SOON, operator};
+
+pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
+    vec![
+        bed.trial("install_chart::its_pods_pass_restricted_pod_security", its_pods_pass_restricted_pod_security),
+        bed.trial("install_chart::the_operator_starts_with_its_arguments", the_operator_starts_with_its_arguments),
+        bed.trial("install_chart::both_webhooks_are_registered_with_a_bundle", both_webhooks_are_registered_with_a_bundle),
+        bed.trial("install_chart::its_rights_are_enough", its_rights_are_enough),
+    ]
+}
+
+async fn its_pods_pass_restricted_pod_security(cluster: &Cluster) -> Result<()> {
+    until("the Deployment's Pods", SOON, async || {
+        let arguments =
+            ["get", "deployment", chart::RELEASE, "--namespace", chart::NAMESPACE, "--output", "jsonpath={.status.readyReplicas}"];
+        let ready = cluster.kubectl(&arguments).await?.accepted()?;
+        Ok(if ready == "2" { Look::Done(()) } else { Look::NotYet(format!("{ready:?} of 2 are ready")) })
+    })
+    .await
+}
+
+/// Without the shorter lease of the other tests: exactly what the chart says.
+async fn the_operator_starts_with_its_arguments(cluster: &Cluster) -> Result<()> {
+    let mut operator = Operator::start(cluster, &[]).await?;
+    operator.wait_ready().await?;
+    let status = operator.sigterm().await?;
+    ensure!(status.success(), "it ended with {status} after SIGTERM");
+    let arguments = ["get", "lease", "node-rotation-controller.noderotation.io", "--namespace", chart::NAMESPACE];
+    let arguments = [&arguments[..], &["--output", "jsonpath={.spec.holderIdentity}"]].concat();
+    let holder = cluster.kubectl(&arguments).await?.accepted()?;
+    ensure!(holder.is_empty(), "it has ended, and the lease is still held by {holder}");
+    Ok(())
+}
+
+async fn both_webhooks_are_registered_with_a_bundle(cluster: &Cluster) -> Result<()> {
+    let operator = operator(cluster).await?;
+    for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
+        let configuration = cluster.kubectl(&["get", kind, chart::RELEASE, "--output", "json"]).await?.accepted()?;
+        let configuration: Value = serde_json::from_str(&configuration).context("reading the configuration")?;
+        let client = configuration.pointer("/webhooks/0/clientConfig").with_context(|| format!("{kind} has no entry"))?;
+        let text = |path: &str| client.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        ensure!(text("/service/name") == chart::WEBHOOK_SERVICE && text("/service/namespace") == chart::NAMESPACE, "{kind}: {client}");
+        ensure!(!text("/caBundle").is_empty(), "{kind} has no bundle");
+    }
+    operator.sigterm().await?;
+    Ok(())
+}
+
+/// Looks at every request of every operator so far.
+async fn its_rights_are_enough(cluster: &Cluster) -> Result<()> {
+    operator(cluster).await?.sigterm().await?;
+    let account = format!("system:serviceaccount:{}:{}", chart::NAMESPACE, chart::service_account(cluster).await?);
+    let path = cluster.logs().join("audit.log");
+    let log = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let requests: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let text = |request: &Value, path: &str| {
+        request.pointer(path).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
+    };
+    let own: Vec<&Value> = requests.iter().filter(|request| text(request, "/user/username") == account).collect();
+    ensure!(!own.is_empty(), "the operator has asked for nothing");
+    let denied = own.iter().filter(|request| text(request, "/responseStatus/code") == "403");
+    let denied: BTreeSet<String> = denied.map(|request| format!("{} {}", text(request, "/verb"), text(request, "/requestURI"))).collect();
+    ensure!(denied.is_empty(), "these requests were denied: {denied:?}");
+    Ok(())
+}

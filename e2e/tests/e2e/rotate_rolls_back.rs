@@ -1,0 +1,60 @@
+//! A rotation that gets no new node in time is undone.
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::cluster::Cluster;
+use e2e::fleet::Fleet;
+use e2e::sight::{Pod, Sight};
+use e2e::story;
+use e2e::wait::{Look, until};
+use libtest_mimic::Trial;
+use serde_json::json;
+
+use crate::bed::{Bed, SOON, counted, finish, operator, see};
+
+/// What stays on purpose: it says when and how often it failed.
+const RECORD: [&str; 4] = ["last-failure-at", "state", "failed-at", "retry-count"];
+
+pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
+    vec![bed.trial("rotate_rolls_back::after_ready_timeout", after_ready_timeout)]
+}
+
+async fn after_ready_timeout(cluster: &Cluster) -> Result<()> {
+    let (operator, fleet) = (operator(cluster).await?, Fleet { size: 1, ready_timeout: "5s".to_owned(), ..Fleet::new("timeout") });
+    let before = fleet.raise(cluster).await?;
+    let claim = before.claims.first().context("there is no claim")?.name.clone();
+    limit(cluster, &fleet, &before).await?;
+    fleet.govern(cluster).await?;
+    counted(&operator, &fleet, "failure", 1.0).await?;
+    let after =
+        see(cluster, &fleet, "the end of the rollback", |sight| sight.anchor().is_none() && sight.marks(&RECORD).is_empty()).await?;
+    let old = after.claim(&claim).context("the claim is gone")?;
+    let written = |key: &str| old.annotations.get(&format!("noderotation.io/{key}")).map(String::as_str);
+    ensure!(!old.deleting && (written("state"), written("retry-count")) == (Some("failed"), Some("1")), "the claim is {old:?}");
+    ensure!(written("failed-at").is_some() && after.pool.contains_key("noderotation.io/last-failure-at"), "no time is recorded: {after:?}");
+    let placed = |pods: &[Pod]| pods.iter().map(|pod| (pod.name.clone(), pod.node.clone())).collect::<Vec<_>>();
+    ensure!(placed(&after.pods) == placed(&before.pods), "a Pod was moved");
+    counted(&operator, &fleet, "success", 0.0).await?;
+    until("the event RotationFailed", SOON, async || {
+        let told = story::events(cluster, &[&claim]).await?;
+        let failed = told.iter().any(|event| event.reason == "RotationFailed" && event.kind == "Warning");
+        Ok(if failed { Look::Done(()) } else { Look::NotYet(format!("{told:?}")) })
+    })
+    .await?;
+    finish(cluster, &fleet, operator).await
+}
+
+/// Leaves room for the placeholder under the limits, but not for any node, so that Karpenter launches none.
+async fn limit(cluster: &Cluster, fleet: &Fleet, before: &Sight) -> Result<()> {
+    let node = before.nodes.first().context("there is no node")?;
+    let size = cluster.kubectl(&["get", "node", &node.name, "--output", "jsonpath={.status.capacity.cpu}"]).await?.accepted()?;
+    // Karpenter counts what it asked for first, and the node's own size later.
+    until("the node to be counted", SOON, async || {
+        let used = cluster.kubectl(&["get", "nodepool", &fleet.name, "--output", "jsonpath={.status.resources.cpu}"]).await?.accepted()?;
+        Ok(if used == size { Look::Done(()) } else { Look::NotYet(format!("{used:?} of {size:?}")) })
+    })
+    .await?;
+    let limit = format!("{size}.5");
+    let patch = json!({"spec": {"limits": {"cpu": limit}}}).to_string();
+    cluster.kubectl(&["patch", "nodepool", &fleet.name, "--type=merge", "--patch", &patch]).await?.accepted()?;
+    Ok(())
+}
