@@ -151,6 +151,59 @@ fn a_claim_that_is_taken_while_pending_expires_and_is_not_selected_again() {
 }
 
 #[test]
+fn an_expiry_is_counted_once_whatever_write_is_lost() {
+    let run = |crash| {
+        let mut world = world();
+        world.pass();
+        world.claim_mut(OLD).metadata.deletion_timestamp = Some(world::time(world.now));
+        world.crash_before_write(crash);
+        let mut told = world.pass();
+        told.extend(world.pass());
+        (world, told)
+    };
+    let (clean, _) = run(None);
+    assert!(clean.writes >= 4, "{} writes", clean.writes);
+    for write in 0..clean.writes {
+        let (world, told) = run(Some(write));
+        assert_eq!(outcomes(&told), [Outcome::Expired], "crash before write {write}");
+        assert!(!world.anchored(), "crash before write {write}");
+        world.assert_no_marks_on_nodes();
+    }
+}
+
+#[test]
+fn a_leader_that_was_paused_with_a_ready_surge_cannot_delete_once_a_rollback_has_begun() {
+    let mut world = world();
+    world.pass();
+    world.provision();
+    world.rival = true;
+    // It sees a sound reservation and is paused before its first write.
+    let paused = world.decide();
+    world.advance(SignedDuration::from_mins(16));
+    // The next leader begins the rollback and is cut off after the fence.
+    world.crash_before_write(Some(1));
+    assert!(world.pass().is_empty());
+    world.carry_out(paused);
+    assert!(world.deleted.is_empty(), "the paused leader has deleted the claim");
+    let mut told = world.pass();
+    told.extend(world.pass());
+    assert_eq!(outcomes(&told), [Outcome::Failure]);
+    assert_eq!(world.claim_annotation(OLD, STATE).as_deref(), Some("failed"));
+    assert!(!world.anchored() && !world.deleted.contains(&OLD.to_owned()));
+    world.assert_no_marks_on_nodes();
+}
+
+#[test]
+fn a_claim_that_says_draining_without_the_mirror_goes_back_to_pending() {
+    let mut world = world();
+    world.pass();
+    world.claim_mut(OLD).metadata.annotations.as_mut().unwrap().insert(STATE.to_owned(), "draining".to_owned());
+    world.pass();
+    assert!(world.deleted.is_empty());
+    assert_eq!(world.claim_annotation(OLD, STATE).as_deref(), Some("pending"));
+}
+
+#[test]
 fn a_claim_that_vanished_without_a_mirror_expired() {
     let mut world = world();
     world.pass();

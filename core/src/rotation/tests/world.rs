@@ -82,6 +82,8 @@ pub(super) struct World {
     pub(super) writes: usize,
     pub(super) fail_deletes: bool,
     pub(super) taint_on_patch: Option<String>,
+    /// Another leader writes as well, so a write may come too late; otherwise that is a fault of the step.
+    pub(super) rival: bool,
     governing: Resolution,
     activity: Option<Activity>,
     crash_before: Option<usize>,
@@ -116,6 +118,7 @@ impl World {
             writes: 0,
             fail_deletes: false,
             taint_on_patch: None,
+            rival: false,
             governing: Resolution::Governed(Arc::new(validate(&policy).unwrap())),
             activity: None,
             crash_before: None,
@@ -163,7 +166,8 @@ impl World {
         panic!("the step does not come to an end");
     }
 
-    fn decide(&self) -> crate::rotation::Decision {
+    /// What a leader decides now and has not written yet.
+    pub(super) fn decide(&self) -> crate::rotation::Decision {
         let mut observation = Observation {
             pool: self.pool.clone(),
             governing: self.governing.clone(),
@@ -178,6 +182,17 @@ impl World {
                 ControlFlow::Break(look) => self.look(&mut observation, look),
             }
         }
+    }
+
+    /// A leader that was paused after its decision carries it out.
+    pub(super) fn carry_out(&mut self, decision: crate::rotation::Decision) -> Vec<Announcement> {
+        let (mut told, mut written) = (Vec::new(), BTreeMap::new());
+        for planned in decision.effects {
+            if !self.write(planned, &mut written, &mut told) {
+                break;
+            }
+        }
+        told
     }
 
     fn look(&self, observation: &mut Observation, look: Look) {
@@ -218,14 +233,17 @@ impl World {
         self.writes += 1;
         self.version += 1;
         let version = self.version.to_string();
+        let rival = self.rival;
         let landed = match planned.effect {
             Effect::AnnotatePool { pool, change } => {
                 self.log.push(format!("annotate NodePool: {}", text(&change)));
-                patch(&mut self.pool.metadata, &pool, written, &version, &change)
+                patch(&mut self.pool.metadata, &pool, written, &version, &change, self.rival)
             }
             Effect::AnnotateClaim { claim, change } => {
                 self.log.push(format!("annotate NodeClaim {}: {}", claim.name, text(&change)));
-                self.claims.get_mut(&claim.name).is_some_and(|object| patch(&mut object.metadata, &claim, written, &version, &change))
+                self.claims
+                    .get_mut(&claim.name)
+                    .is_some_and(|object| patch(&mut object.metadata, &claim, written, &version, &change, rival))
             }
             Effect::MarkNode { node, change, unschedulable, proceed } => {
                 self.log.push(format!("mark Node {}: {} {unschedulable:?}", node.name, text(&change)));
@@ -237,7 +255,7 @@ impl World {
                     let taint = Taint { key: DISRUPTED_TAINT.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
                     object.spec.as_mut().unwrap().taints = Some(vec![taint]);
                 }
-                patch(&mut object.metadata, &node, written, &version, &change)
+                patch(&mut object.metadata, &node, written, &version, &change, rival)
                     && !(proceed == Proceed::UnlessLeaving && node_leaving(object))
             }
             Effect::CreatePlaceholder { pod } => self.create(*pod, &version),
@@ -265,12 +283,15 @@ impl World {
     }
 
     fn delete(&mut self, target: &Target, written: &BTreeMap<String, String>) -> bool {
-        let now = self.now;
+        let (now, rival) = (self.now, self.rival);
         let Some(claim) = self.claims.get_mut(&target.name).filter(|_| !self.fail_deletes) else {
             return false;
         };
         assert_eq!(claim.uid(), Some(target.uid.clone()));
         let expected = written.get(&target.uid).unwrap_or(&target.version);
+        if rival && claim.resource_version().as_ref() != Some(expected) {
+            return false;
+        }
         assert_eq!(claim.resource_version().as_ref(), Some(expected), "a delete without the right version");
         claim.metadata.deletion_timestamp = Some(time(now));
         self.log.push(format!("delete NodeClaim {}", target.name));
@@ -383,8 +404,18 @@ impl World {
 }
 
 /// Merge-patches annotations under the precondition of the target's version.
-fn patch(meta: &mut ObjectMeta, target: &Target, written: &mut BTreeMap<String, String>, version: &str, change: &Change) -> bool {
+fn patch(
+    meta: &mut ObjectMeta,
+    target: &Target,
+    written: &mut BTreeMap<String, String>,
+    version: &str,
+    change: &Change,
+    rival: bool,
+) -> bool {
     let expected = written.get(&target.uid).unwrap_or(&target.version);
+    if rival && meta.resource_version.as_ref() != Some(expected) {
+        return false;
+    }
     assert_eq!(meta.resource_version.as_ref(), Some(expected), "a stale write of {}", target.name);
     let annotations = meta.annotations.get_or_insert_default();
     for (key, value) in change {
