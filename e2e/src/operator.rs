@@ -16,6 +16,8 @@ use crate::process::{Launch, Process};
 use crate::wait::{Look, until};
 
 const BINARY: &str = "node-rotation-controller";
+/// Environment variable that names a finished operator to use; nothing is built then.
+pub const OPERATOR: &str = "NODE_ROTATION_E2E_OPERATOR";
 /// The operator must be ready within this time, on a busy machine.
 const READY: Duration = Duration::from_secs(60);
 /// It must have ended within this time of SIGTERM: the chart's terminationGracePeriodSeconds.
@@ -29,11 +31,14 @@ pub struct Operator {
     probe: u16,
 }
 
-/// Builds the operator's binary, with the cargo that builds this program.
+/// Builds the operator's binary, with the cargo that builds this program, unless a finished one is named.
 ///
 /// # Errors
 /// When it does not compile; cargo has said why.
 pub fn build() -> Result<()> {
+    if std::env::var_os(OPERATOR).is_some() {
+        return Ok(());
+    }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut command = Command::new(cargo);
@@ -48,11 +53,14 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// The operator's binary: beside this program, or above it in a test.
+/// The operator's binary: the one that is named, else beside this program, or above it in a test.
 ///
 /// # Errors
 /// When this program cannot be found.
 pub fn binary() -> Result<PathBuf> {
+    if let Some(named) = std::env::var_os(OPERATOR) {
+        return Ok(named.into());
+    }
     let this = std::env::current_exe().context("finding this program")?;
     let folder = this.parent().ok_or_else(|| anyhow!("{} is in no folder", this.display()))?;
     let folder = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
