@@ -4,6 +4,7 @@
 
 pub(crate) mod announce;
 mod apply;
+mod caches;
 mod gauges;
 mod observe;
 mod policies;
@@ -42,7 +43,7 @@ pub(crate) struct Context {
 /// Rotates nodes until `stop` is cancelled; a pass that has begun is finished.
 ///
 /// # Errors
-/// When the caches cannot be filled or a watch ends for good.
-pub(crate) async fn run(context: Context, stop: CancellationToken) -> Result<(), watch::Error> {
+/// When the watches end although nobody asked for it.
+pub(crate) async fn run(context: Context, stop: CancellationToken) -> Result<(), watch::Ended> {
     watch::run(Arc::new(context), stop).await
 }

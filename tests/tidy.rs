@@ -1,5 +1,7 @@
 //! What keeps the repository consistent and no compiler looks at.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the whole file is a test")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

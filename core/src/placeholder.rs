@@ -19,10 +19,11 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::ResourceExt;
 use sha2::{Digest, Sha256};
 
+pub use clamp::{ClampOutcome, Lowered};
 pub use quantity::Amount;
 use requirement::Requirement;
 pub use size::is_workload;
-pub use sizing::{ClampOutcome, Lowered, Sizing};
+pub use sizing::Sizing;
 
 use crate::annotation::SURGE_FOR;
 

@@ -4,6 +4,7 @@
 //! has landed, why this and not that, and when to look again. It never waits, and it remembers nothing.
 
 pub mod announcement;
+mod cleanup;
 mod completion;
 mod draining;
 pub mod effect;
@@ -14,6 +15,7 @@ pub mod observation;
 mod pass;
 mod pending;
 pub mod report;
+mod reservation;
 mod rollback;
 mod start;
 mod surge;
@@ -83,6 +85,6 @@ fn advance(pass: &Pass<'_>, name: &str) -> Seen<Decision> {
         // A claim that says draining without the mirror goes back to pending (review 3).
         ClaimState::Fresh | ClaimState::Pending | ClaimState::Draining | ClaimState::Unknown(_) => pending::pursue(&rotation),
         ClaimState::Failed => failed::retry_or_release(&rotation),
-        ClaimState::Expired => expired::clean_up(&rotation),
+        ClaimState::Expired => expired::force_expiring(&rotation),
     }
 }

@@ -11,7 +11,7 @@ use noderotation_core::rotation::observation::{CloseUp, Look, Observation};
 use serde::de::DeserializeOwned;
 
 use crate::controller::Context;
-use crate::controller::watch::Caches;
+use crate::controller::caches::Caches;
 
 /// A read that failed.
 #[derive(Debug, thiserror::Error)]

@@ -17,9 +17,9 @@ use noderotation_core::schedule::SHORT_REQUEUE;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use crate::controller::apply::{self, Executor};
+use crate::controller::caches::{Caches, GuardedPool, NotFilled};
 use crate::controller::tell::Teller;
-use crate::controller::watch::{Caches, GuardedPool};
-use crate::controller::{Context, observe, watch};
+use crate::controller::{Context, observe};
 
 /// Looks that one decision may need; more would be a fault of ours.
 const LOOKS: usize = 16;
@@ -49,7 +49,7 @@ pub(crate) enum Error {
     Apply(#[from] apply::Error),
     /// A cache is not filled.
     #[error(transparent)]
-    Caches(#[from] watch::Error),
+    Caches(#[from] NotFilled),
     /// The pool cannot be read.
     #[error("NodePool {0} cannot be read: {1}")]
     Unreadable(String, String),

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::controller::Context;
-use crate::controller::watch::{Caches, GuardedPool, policy_resource};
+use crate::controller::caches::{Caches, GuardedPool, policy_resource};
 
 /// Changes come in bursts; one look serves a burst.
 const SETTLE: Duration = Duration::from_millis(500);

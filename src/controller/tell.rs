@@ -75,7 +75,7 @@ impl Teller {
     /// Sets the gauges, and tells notices and idle reasons that were not there in the pass before.
     pub(crate) fn report(&self, pool: &NodePool, report: &Report, mut notices: Vec<Notice>, refused: Option<&apply::Error>) {
         let name = pool.name_any();
-        if let (Some(apply::Error::Rejected { message }), Some(claim)) = (refused, claim(&report.activity)) {
+        if let (Some(apply::Error::Rejected { message }), Some(claim)) = (refused, report.activity.claim()) {
             notices.push(Notice::SurgeRejected { claim: claim.to_owned(), message: message.clone() });
         }
         self.gauges(&name, report);
@@ -106,26 +106,6 @@ impl Teller {
         } else {
             metrics.drop_pool_gauges(pool);
         }
-    }
-}
-
-/// The claim whose rotation is in flight.
-fn claim(activity: &Activity) -> Option<&str> {
-    match activity {
-        Activity::Starting(claim)
-        | Activity::Pending(claim)
-        | Activity::RollingBack(claim)
-        | Activity::Draining(claim)
-        | Activity::Ending(claim) => Some(claim),
-        Activity::Ungoverned
-        | Activity::Conflict(_)
-        | Activity::NodePoolDeleting
-        | Activity::StaticNodePool
-        | Activity::Infeasible
-        | Activity::Gated(_)
-        | Activity::OrphanDraining(_)
-        | Activity::NoEligibleClaim
-        | Activity::NoHeadroom(_) => None,
     }
 }
 

@@ -4,110 +4,39 @@
 //! one that fails (faults.md 0.3).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::{Stream, StreamExt, future, stream::BoxStream};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
-use kube::core::DeserializeGuard;
+use kube::api::{Api, DynamicObject};
 use kube::runtime::controller::{self, Controller};
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, watcher};
 use kube::runtime::{WatchStreamExt, reflector::store::Writer};
 use kube::{Resource, ResourceExt};
 use noderotation_core::annotation::{NODEPOOL_LABEL, SURGE_FOR};
-use noderotation_core::karpenter::{NodeClaim, NodePool};
-use noderotation_core::resolve::PolicyEntry;
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::controller::Context;
+use crate::controller::caches::{Caches, GuardedClaim, GuardedPool, policy_resource};
 use crate::controller::policies::Policies;
 use crate::controller::reconcile::{self, Shared};
 use crate::controller::status;
-
-/// A NodePool that may have been unreadable; the fault then stays with that one object (I11).
-pub(crate) type GuardedPool = DeserializeGuard<NodePool>;
-type GuardedClaim = DeserializeGuard<NodeClaim>;
 
 /// Ends the silence of a dead connection after this long at the latest.
 const WATCH_TIMEOUT_SECONDS: u32 = 110;
 /// Pools judged at the same time. No step blocks, so this bounds requests in flight, not progress.
 const CONCURRENCY: u16 = 16;
-/// A cache that is not filled after this long is reported, and the pass is tried again.
-const FILL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why the controller cannot run.
+/// All watches have ended although nobody asked for it.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    /// A cache could not be filled.
-    #[error("the cache of {0} is not filled: is the API server reachable and does the role allow list and watch?")]
-    NotFilled(&'static str),
-    /// All watches have ended although nobody asked for it.
-    #[error("the watches have ended")]
-    Ended,
-}
-
-/// Views of the cluster, kept up to date by the watches.
-#[derive(Clone)]
-pub(crate) struct Caches {
-    claims: Store<GuardedClaim>,
-    nodes: Store<Node>,
-    policies: Policies,
-    policy_store: Store<DynamicObject>,
-}
-
-impl Caches {
-    /// All policies, parsed.
-    pub(crate) fn policies(&self) -> Arc<Vec<PolicyEntry>> {
-        self.policies.current()
-    }
-
-    /// All policies as the API server holds them.
-    pub(crate) fn policy_objects(&self) -> Vec<Arc<DynamicObject>> {
-        self.policy_store.state()
-    }
-
-    /// The readable claims of a pool.
-    pub(crate) fn claims_of(&self, pool: &str) -> Vec<NodeClaim> {
-        let claims = self.claims.state();
-        let readable = claims.iter().filter_map(|guard| guard.0.as_ref().ok());
-        readable.filter(|claim| claim.pool() == Some(pool)).cloned().collect()
-    }
-
-    /// The nodes of a pool.
-    pub(crate) fn nodes_of(&self, pool: &str) -> Vec<Node> {
-        let nodes = self.nodes.state();
-        let of_pool = nodes.iter().filter(|node| node.labels().get(NODEPOOL_LABEL).is_some_and(|label| label == pool));
-        of_pool.map(|node| Node::clone(node)).collect()
-    }
-
-    /// Waits until every cache has its first list.
-    pub(crate) async fn filled(&self) -> Result<(), Error> {
-        let wait = |ready, what| async move {
-            match tokio::time::timeout(FILL_TIMEOUT, ready).await {
-                Ok(true) => Ok(()),
-                Ok(false) | Err(_) => Err(Error::NotFilled(what)),
-            }
-        };
-        wait(ready(&self.claims), "NodeClaims").await?;
-        wait(ready(&self.nodes), "Nodes").await?;
-        wait(ready(&self.policy_store), "RotationPolicies").await
-    }
-}
-
-fn ready<K>(store: &Store<K>) -> future::BoxFuture<'_, bool>
-where
-    K: reflector::Lookup + Clone + Send + Sync + 'static,
-    K::DynamicType: Eq + std::hash::Hash + Clone + Send + Sync,
-{
-    Box::pin(async { store.wait_until_ready().await.is_ok() })
-}
+#[error("the watches have ended")]
+pub(crate) struct Ended;
 
 /// Watches until `stop` is cancelled.
-pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Result<(), Error> {
+pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Result<(), Ended> {
     let client = context.client.clone();
     let (pools, pool_writer) = reflector::store();
     let (claims, claim_writer) = reflector::store();
@@ -145,13 +74,7 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
         // It waits for ever; the passes are what ends.
         () = statuses => {}
     }
-    if stop.is_cancelled() { Ok(()) } else { Err(Error::Ended) }
-}
-
-/// RotationPolicy as a resource of raw objects: none is too malformed to be read.
-pub(crate) fn policy_resource() -> ApiResource {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("noderotation.io", "v1alpha1", "RotationPolicy"));
-    ApiResource { plural: "rotationpolicies".to_owned(), ..resource }
+    if stop.is_cancelled() { Ok(()) } else { Err(Ended) }
 }
 
 /// The caches, and a tick for every change of a policy: one change can alter which policy wins for any pool.

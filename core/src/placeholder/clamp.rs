@@ -5,7 +5,35 @@
 
 use super::Amount;
 use super::size::Amounts;
-use super::sizing::{ClampOutcome, Lowered};
+
+/// A resource that the clamp has lowered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lowered {
+    /// Resource name.
+    pub resource: String,
+    /// What the Pods need.
+    pub demand: Amount,
+    /// What is asked for instead.
+    pub limit: Amount,
+    /// The difference.
+    pub shortfall: Amount,
+    /// The difference is larger than the gap between the Node and its claim can explain.
+    pub band_exceeded: bool,
+}
+
+/// What the clamp did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClampOutcome {
+    /// The demand is within what one node gives.
+    Fits,
+    /// Some resources are lowered.
+    Lowered(Vec<Lowered>),
+    /// DaemonSets leave nothing of these resources: the whole demand stays, and only a node with more can take it.
+    Refused {
+        /// Resource names.
+        resources: Vec<String>,
+    },
+}
 
 /// The requests after the clamp, and what it did.
 pub(super) fn clamp(demand: &Amounts, allocatable: &Amounts, daemons: &Amounts, node_allocatable: &Amounts) -> (Amounts, ClampOutcome) {

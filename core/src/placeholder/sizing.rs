@@ -5,39 +5,10 @@ use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::clamp::clamp;
+use super::clamp::{ClampOutcome, clamp};
 use super::requirement;
 use super::size::{Amounts, Kind, amounts, effective_requests, kind, sum};
 use super::{Amount, Request};
-
-/// A resource that the clamp has lowered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lowered {
-    /// Resource name.
-    pub resource: String,
-    /// What the Pods need.
-    pub demand: Amount,
-    /// What is asked for instead.
-    pub limit: Amount,
-    /// The difference.
-    pub shortfall: Amount,
-    /// The difference is larger than the gap between the Node and its claim can explain.
-    pub band_exceeded: bool,
-}
-
-/// What the clamp did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClampOutcome {
-    /// The demand is within what one node gives.
-    Fits,
-    /// Some resources are lowered.
-    Lowered(Vec<Lowered>),
-    /// DaemonSets leave nothing of these resources: the whole demand stays, and only a node with more can take it.
-    Refused {
-        /// Resource names.
-        resources: Vec<String>,
-    },
-}
 
 /// The requests of a placeholder and where they come from.
 #[derive(Clone, Debug, PartialEq)]

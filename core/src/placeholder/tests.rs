@@ -185,9 +185,13 @@ fn the_size_is_that_of_the_pods_within_what_a_node_can_give() {
         ("the sum", Scene::new(&[big.clone(), big.clone()]), "cpu=6 memory=12Gi"),
         ("nothing to land", Scene::new(&[]), "cpu=1m"),
         ("Pods that request nothing", Scene::new(&[json!({"containers": []})]), "cpu=1m"),
-        ("lowered", Scene::new(&[big.clone()]).allocatable(&[("cpu", "2"), ("memory", "8Gi")]), "cpu=2 memory=6Gi"),
-        ("not lowered where the claim says nothing", Scene::new(&[big.clone()]).allocatable(&[("cpu", "2")]), "cpu=2 memory=6Gi"),
-        ("refused, so the whole demand stays", Scene::new(&[big.clone()]).allocatable(&[("cpu", "0")]), "cpu=3 memory=6Gi"),
+        ("lowered", Scene::new(std::slice::from_ref(&big)).allocatable(&[("cpu", "2"), ("memory", "8Gi")]), "cpu=2 memory=6Gi"),
+        (
+            "not lowered where the claim says nothing",
+            Scene::new(std::slice::from_ref(&big)).allocatable(&[("cpu", "2")]),
+            "cpu=2 memory=6Gi",
+        ),
+        ("refused, so the whole demand stays", Scene::new(std::slice::from_ref(&big)).allocatable(&[("cpu", "0")]), "cpu=3 memory=6Gi"),
         (
             "a whole node",
             Scene {

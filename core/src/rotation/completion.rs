@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
 use crate::annotation::{LAST_ROTATION_AT, clear_anchor, stamp, stored};
-use crate::placeholder;
 use crate::rotation::announcement::Announcement;
-use crate::rotation::effect::{Effect, Planned};
+use crate::rotation::cleanup::clean_up;
+use crate::rotation::effect::Effect;
 use crate::rotation::mark;
 use crate::rotation::observation::{CloseUp, Seen};
 use crate::rotation::pass::{Pass, Rotation};
-use crate::rotation::pending::delete_placeholder;
 use crate::rotation::report::Activity;
 use crate::rotation::{Decision, Next};
 use crate::schedule::LONG_REQUEUE;
@@ -47,19 +45,6 @@ fn completed(pass: &Pass<'_>, close_up: &CloseUp) -> Announcement {
 fn marked_node(close_up: &CloseUp) -> Option<String> {
     let nodes = close_up.pool_nodes.as_deref().unwrap_or_default();
     nodes.iter().find(|node| mark::is_marked_for(node, &close_up.name)).map(ResourceExt::name_any)
-}
-
-/// Deletes the placeholder of `claim` and takes our marks off every Node that carries them for it.
-///
-/// Nodes are found by their marks, so that nothing depends on remembering which they were (I5).
-pub(super) fn clean_up(close_up: &CloseUp, claim: &str) -> Seen<Vec<Planned>> {
-    let nodes = close_up.pool_nodes()?;
-    let placeholder = close_up.placeholder.as_ref();
-    let ours = placeholder.filter(|pod| placeholder::belongs_to(pod, claim) && pod.metadata.deletion_timestamp.is_none());
-    let mut effects: Vec<Planned> = ours.map(delete_placeholder).map(Planned::from).into_iter().collect();
-    let marked = nodes.iter().filter(|node: &&Node| mark::is_marked_for(node, claim));
-    effects.extend(marked.filter_map(mark::unmark).map(Planned::from));
-    Seen::Continue(effects)
 }
 
 /// The anchor names a claim of another pool, which a person must have written: release it, touch nothing else,

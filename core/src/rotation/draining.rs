@@ -11,8 +11,8 @@ use crate::rotation::announcement::{Announcement, Notice};
 use crate::rotation::effect::{Effect, Planned};
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
-use crate::rotation::pending::{delete_old_claim, delete_placeholder};
 use crate::rotation::report::Activity;
+use crate::rotation::reservation::delete_placeholder;
 use crate::rotation::surge::surge_ready;
 use crate::rotation::{Decision, Next};
 use crate::schedule::{self, SHORT_REQUEUE};
@@ -79,4 +79,10 @@ fn step_back(rotation: &Rotation<'_>, why: &str) -> Decision {
     let lost = Announcement::ReservationLost { claim: rotation.name(), why: why.to_owned() };
     let effects = vec![Effect::AnnotatePool { pool: rotation.pass.pool_target(), change }.then(lost)];
     rotation.pass.act(Activity::Pending(rotation.name()), effects, Next::Again)
+}
+
+/// The delete of the old claim, with its announcement.
+pub(super) fn delete_old_claim(rotation: &Rotation<'_>) -> Planned {
+    let node = rotation.claim.node_name().unwrap_or_default().to_owned();
+    Effect::DeleteClaim { claim: rotation.claim_target() }.then(Announcement::DrainStarted { claim: rotation.name(), node })
 }

@@ -2,7 +2,7 @@
 
 use crate::annotation::{Change, ClaimState, ROLLBACK, STARTED_AT, STATE, SURGE_CLAIM, clear_anchor};
 use crate::rotation::announcement::Announcement;
-use crate::rotation::completion::clean_up as take_marks_off;
+use crate::rotation::cleanup::clean_up;
 use crate::rotation::effect::Effect;
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
@@ -12,10 +12,11 @@ use crate::schedule::LONG_REQUEUE;
 
 /// Ends the rotation of a claim that is being deleted, though not by us.
 ///
-/// The state is written before the anchor is released, or the claim, which may take a day to drain, would be selected
+/// Also where a crash came between the claim's state and the release of the anchor: same end, same single count. The
+/// state is written before the anchor is released, or the claim, which may take a day to drain, would be selected
 /// again and again.
 pub(super) fn force_expiring(rotation: &Rotation<'_>) -> Seen<Decision> {
-    let mut effects = take_marks_off(rotation.close_up, &rotation.name())?;
+    let mut effects = clean_up(rotation.close_up, &rotation.name())?;
     if rotation.marks.state != ClaimState::Expired {
         let change: Change = [(STATE, Some("expired".to_owned())), (STARTED_AT, None), (SURGE_CLAIM, None), (ROLLBACK, None)].into();
         effects.push(Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into());
@@ -27,9 +28,4 @@ pub(super) fn force_expiring(rotation: &Rotation<'_>) -> Seen<Decision> {
     };
     effects.push(Effect::AnnotatePool { pool: rotation.pass.pool_target(), change: clear_anchor() }.then(expired));
     Seen::Continue(rotation.pass.act(Activity::Ending(rotation.name()), effects, Next::After(LONG_REQUEUE)))
-}
-
-/// The state is written but the anchor is still there: a crash came between. Same end, same single count.
-pub(super) fn clean_up(rotation: &Rotation<'_>) -> Seen<Decision> {
-    force_expiring(rotation)
 }

@@ -9,7 +9,8 @@ use crate::rotation::effect::Effect;
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
 use crate::rotation::report::Activity;
-use crate::rotation::{Decision, Next, expired, pending};
+use crate::rotation::reservation::placeholder;
+use crate::rotation::{Decision, Next, expired};
 use crate::schedule::LONG_REQUEUE;
 
 /// Begins the next attempt if everything allows it, else releases the anchor that the crash left behind.
@@ -45,6 +46,6 @@ fn may_retry(rotation: &Rotation<'_>) -> Seen<bool> {
     if pool_refuses || fatal || gated || next_attempt.is_some_and(|at| pass.now < at) {
         return Seen::Continue(false);
     }
-    let placeholder = pending::placeholder(rotation)?;
+    let placeholder = placeholder(rotation)?;
     Seen::Continue(placeholder.is_some_and(|p| headroom::shortfalls(pass.pool(), &p.sizing.requests).is_empty()))
 }

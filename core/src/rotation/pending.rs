@@ -2,11 +2,9 @@
 //!
 //! Every pass asserts what the phase needs, so that it makes no difference where an earlier pass was cut off.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::Pod;
+use jiff::Timestamp;
 use kube::ResourceExt;
 
 use crate::annotation::{
@@ -14,16 +12,16 @@ use crate::annotation::{
 };
 use crate::duration::go_string;
 use crate::karpenter::node_leaving;
-use crate::placeholder::{self, Placeholder};
-use crate::rotation::announcement::{Announcement, Notice};
-use crate::rotation::effect::{Effect, Planned, Target};
+use crate::rotation::announcement::Announcement;
+use crate::rotation::draining::delete_old_claim;
+use crate::rotation::effect::{Effect, Planned};
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
 use crate::rotation::report::Activity;
-use crate::rotation::surge::{Surge, phase, surge_ready};
+use crate::rotation::reservation::{dead, delete_placeholder, obstacle, placeholder};
+use crate::rotation::surge::{Surge, surge_ready};
 use crate::rotation::{Decision, Next, expired, mark, rollback};
 use crate::schedule::{LONG_REQUEUE, SHORT_REQUEUE};
-use crate::selection;
 
 /// Reserves the capacity, and begins the drain once the reservation is sound.
 pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
@@ -99,48 +97,6 @@ fn assert_pending(rotation: &Rotation<'_>, started_at: Timestamp) -> Vec<Planned
     effects
 }
 
-/// The placeholder can no longer become a reservation: it has run to its end.
-fn dead(pod: &Pod, claim: &str) -> bool {
-    placeholder::belongs_to(pod, claim) && pod.metadata.deletion_timestamp.is_none() && matches!(phase(pod), "Succeeded" | "Failed")
-}
-
-/// Deletes the placeholder that was observed, and no namesake of it.
-pub(super) fn delete_placeholder(pod: &Pod) -> Effect {
-    Effect::DeletePlaceholder { namespace: pod.namespace().unwrap_or_default(), pod: Target::of(pod) }
-}
-
-/// The placeholder of the rotation's claim; `None` when the claim's node does not exist.
-pub(super) fn placeholder(rotation: &Rotation<'_>) -> Seen<Option<Placeholder>> {
-    let pass = rotation.pass;
-    let (Some(node), Some(governing)) = (&rotation.close_up.node, pass.governing.as_deref()) else {
-        return Seen::Continue(None);
-    };
-    let pods = rotation.close_up.pods_on_candidate()?;
-    let mut excluded: BTreeSet<String> = pass.survey.iter().flat_map(|survey| survey.triggered_hosts.clone()).collect();
-    excluded.insert(selection::hostname(node));
-    let template = &pass.pool().spec.template.spec;
-    let settings = &pass.observation.settings;
-    let allocatable = rotation.claim.status.as_ref().map(|status| status.allocatable.clone()).unwrap_or_default();
-    let request = placeholder::Request {
-        claim: &rotation.name(),
-        pool: &pass.pool_name(),
-        namespace: &settings.namespace,
-        image: &settings.placeholder_image,
-        priority_class: &settings.priority_class,
-        pool_taints: &template.taints,
-        pool_requirements: &template.requirements,
-        claim_requirements: &rotation.claim.spec.requirements,
-        claim_allocatable: &allocatable,
-        node,
-        pods,
-        excluded_hostnames: &excluded,
-        required_keys: &governing.required_keys,
-        preferred_keys: &governing.preferred_keys,
-        whole_node_reservation: governing.whole_node_reservation,
-    };
-    Seen::Continue(Some(placeholder::build(&request)))
-}
-
 fn create_placeholder(rotation: &Rotation<'_>, mut effects: Vec<Planned>) -> Seen<Decision> {
     if let Some(placeholder) = placeholder(rotation)? {
         let created = Announcement::PlaceholderCreated {
@@ -175,30 +131,4 @@ fn begin_drain(rotation: &Rotation<'_>, surge: &Surge<'_>, started_at: Timestamp
         surge_path: Some(surge.path.to_owned()),
     };
     vec![mirror.into(), state.then(ready), delete_old_claim(rotation)]
-}
-
-/// The delete of the old claim, with its announcement.
-pub(super) fn delete_old_claim(rotation: &Rotation<'_>) -> Planned {
-    let node = rotation.claim.node_name().unwrap_or_default().to_owned();
-    Effect::DeleteClaim { claim: rotation.claim_target() }.then(Announcement::DrainStarted { claim: rotation.name(), node })
-}
-
-/// Until then the scheduler's refusal only says that Karpenter is at work.
-const PROVISIONING: SignedDuration = SignedDuration::from_secs(60);
-
-/// What to tell about a placeholder that does not run.
-fn obstacle(rotation: &Rotation<'_>, pod: &Pod) -> Option<Notice> {
-    let claim = rotation.name();
-    if !placeholder::belongs_to(pod, &claim) {
-        let message = format!("the Pod {} exists and is not a placeholder of this claim; delete or rename it", pod.name_any());
-        return Some(Notice::SurgeRejected { claim, message });
-    }
-    let waiting = pod.creation_timestamp().map(|created| rotation.pass.now.duration_since(created.0));
-    if waiting.is_none_or(|waiting| waiting < PROVISIONING) {
-        return None;
-    }
-    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
-    let refused =
-        conditions.iter().find(|c| c.type_ == "PodScheduled" && c.status == "False" && c.reason.as_deref() == Some("Unschedulable"))?;
-    Some(Notice::SurgeUnschedulable { claim, placeholder: pod.name_any(), message: refused.message.clone().unwrap_or_default() })
 }

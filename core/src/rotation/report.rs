@@ -57,22 +57,31 @@ pub struct Report {
     pub drain_stuck: bool,
 }
 
+impl Activity {
+    /// The claim whose rotation is in flight, or ends in this pass.
+    #[must_use]
+    pub fn claim(&self) -> Option<&str> {
+        match self {
+            Self::Starting(claim) | Self::Pending(claim) | Self::RollingBack(claim) | Self::Draining(claim) | Self::Ending(claim) => {
+                Some(claim)
+            }
+            Self::Ungoverned
+            | Self::Conflict(_)
+            | Self::NodePoolDeleting
+            | Self::StaticNodePool
+            | Self::Infeasible
+            | Self::Gated(_)
+            | Self::OrphanDraining(_)
+            | Self::NoEligibleClaim
+            | Self::NoHeadroom(_) => None,
+        }
+    }
+}
+
 impl Report {
     /// A rotation is in flight.
     #[must_use]
     pub fn in_progress(&self) -> bool {
-        match &self.activity {
-            Activity::Starting(_) | Activity::Pending(_) | Activity::RollingBack(_) | Activity::Draining(_) => true,
-            Activity::Ungoverned
-            | Activity::Conflict(_)
-            | Activity::NodePoolDeleting
-            | Activity::StaticNodePool
-            | Activity::Infeasible
-            | Activity::Gated(_)
-            | Activity::OrphanDraining(_)
-            | Activity::NoEligibleClaim
-            | Activity::NoHeadroom(_)
-            | Activity::Ending(_) => false,
-        }
+        self.activity.claim().is_some() && !matches!(self.activity, Activity::Ending(_))
     }
 }

@@ -16,7 +16,7 @@ use crate::karpenter::NodeClaim;
 use crate::placeholder;
 use crate::policy::governing::Governing;
 use crate::rotation::announcement::Announcement;
-use crate::rotation::completion::clean_up;
+use crate::rotation::cleanup::clean_up;
 use crate::rotation::effect::{Effect, Planned, Target};
 use crate::rotation::mark;
 use crate::rotation::observation::Seen;

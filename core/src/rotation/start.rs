@@ -10,8 +10,8 @@ use crate::rotation::announcement::{Announcement, Notice};
 use crate::rotation::effect::Effect;
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::{Pass, Rotation};
-use crate::rotation::pending;
 use crate::rotation::report::Activity;
+use crate::rotation::reservation;
 use crate::rotation::{Decision, Next};
 use crate::schedule::LONG_REQUEUE;
 
@@ -31,7 +31,7 @@ pub(super) fn start(pass: &Pass<'_>) -> Seen<Decision> {
         return Seen::Continue(pass.rest(Activity::NoEligibleClaim, wait));
     };
     let rotation = Rotation::new(pass, close_up, claim);
-    let Some(placeholder) = pending::placeholder(&rotation)? else {
+    let Some(placeholder) = reservation::placeholder(&rotation)? else {
         return Seen::Continue(pass.rest(Activity::NoEligibleClaim, wait));
     };
     let shortfalls = headroom::shortfalls(pass.pool(), &placeholder.sizing.requests);

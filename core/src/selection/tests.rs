@@ -59,26 +59,20 @@ const DUE: &str = "2026-01-07T02:00:00Z";
 #[test]
 fn each_standing_has_its_reason() {
     let plain = node("old", &[]);
+    let changed = |change: &dyn Fn(&mut NodeClaim)| {
+        let mut claim = old();
+        change(&mut claim);
+        claim
+    };
     let annotated = |pairs: &[(&str, &str)]| {
-        let mut claim = old();
-        claim.metadata.annotations = Some(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect());
-        claim
+        changed(&|claim| claim.metadata.annotations = Some(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()))
     };
-    let deleting = || {
-        let mut claim = old();
-        claim.metadata.deletion_timestamp = claim.metadata.creation_timestamp.clone();
-        claim
-    };
+    let deleting = || changed(&|claim| claim.metadata.deletion_timestamp = claim.metadata.creation_timestamp.clone());
     let with_condition = |type_: &str, status: &str| {
-        let mut claim = old();
-        claim.status.as_mut().unwrap().conditions.insert(0, Condition { type_: type_.to_owned(), status: status.to_owned() });
-        claim
+        let condition = Condition { type_: type_.to_owned(), status: status.to_owned() };
+        changed(&|claim| claim.status.as_mut().unwrap().conditions.insert(0, condition.clone()))
     };
-    let not_ready = || {
-        let mut claim = old();
-        claim.status.as_mut().unwrap().conditions[0].status = "Unknown".to_owned();
-        claim
-    };
+    let not_ready = || changed(&|claim| claim.status.as_mut().unwrap().conditions[0].status = "Unknown".to_owned());
     let protected = node("old", &[(DO_NOT_DISRUPT, "true")]);
     let ours = node("old", &[(DO_NOT_DISRUPT, "true"), (DO_NOT_DISRUPT_OWNED, "true")]);
     let mentioned = node("old", &[(DO_NOT_DISRUPT, "false")]);
