@@ -16,6 +16,9 @@ use crate::wait::{Look, until};
 pub const LABEL: &str = "e2e.noderotation.io/fleet";
 /// Namespace of the workloads.
 pub const NAMESPACE: &str = "default";
+/// CPU of each Pod: more than half of what Karpenter's smallest machine has to offer (900m), so that a placeholder never
+/// finds room on a node that is there already.
+pub const CPU: &str = "600m";
 /// A fleet must be up within this time, on a busy machine.
 const UP: Duration = Duration::from_secs(90);
 
@@ -90,7 +93,7 @@ impl Fleet {
                         "containers": [{
                             "name": "work",
                             "image": "registry.k8s.io/pause:3.10",
-                            "resources": {"requests": {"cpu": "200m", "memory": "128Mi"}},
+                            "resources": {"requests": {"cpu": CPU, "memory": "128Mi"}},
                         }],
                     },
                 },

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::cluster::Cluster;
-use e2e::fleet::Fleet;
+use e2e::fleet::{CPU, Fleet};
 use e2e::sight::Pod;
 use e2e::story;
 use e2e::wait::{Look, until};
@@ -42,15 +42,15 @@ async fn after_ready_timeout(cluster: &Cluster) -> Result<()> {
     finish(cluster, &fleet, operator).await
 }
 
-/// Leaves room for the placeholder under the limits, but not for any node, so that Karpenter launches none: it counts the
-/// 200m of the node that is there, and its smallest machine has a whole CPU.
+/// Leaves room for the placeholder under the limits, but not for any node, so that Karpenter launches none: of the node
+/// that is there it counts what was asked for, and its smallest machine has a whole CPU.
 async fn limit(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
     until("the node to be counted", SOON, async || {
         let used = cluster.kubectl(&["get", "nodepool", &fleet.name, "--output", "jsonpath={.status.resources.cpu}"]).await?.accepted()?;
-        Ok(if used == "200m" { Look::Done(()) } else { Look::NotYet(format!("{used:?}")) })
+        Ok(if used == CPU { Look::Done(()) } else { Look::NotYet(format!("{used:?}")) })
     })
     .await?;
-    let patch = r#"{"spec":{"limits":{"cpu":"600m"}}}"#;
+    let patch = r#"{"spec":{"limits":{"cpu":"1500m"}}}"#;
     cluster.kubectl(&["patch", "nodepool", &fleet.name, "--type=merge", "--patch", patch]).await?.accepted()?;
     Ok(())
 }
