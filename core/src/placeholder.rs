@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 pub use clamp::{ClampOutcome, Lowered};
 pub use quantity::Amount;
 use requirement::Requirement;
-pub use size::is_workload;
+pub use size::{Kind, is_workload};
 pub use sizing::Sizing;
 
 use crate::annotation::SURGE_FOR;

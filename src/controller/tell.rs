@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kube::ResourceExt;
 use noderotation_core::duration::go_string;
 use noderotation_core::karpenter::NodePool;
+use noderotation_core::placeholder::{Kind, Lowered, Sizing};
 use noderotation_core::rotation::announcement::{Announcement, Notice, Outcome};
 use noderotation_core::rotation::report::{Activity, Report};
 use noderotation_core::selection::{Standing, Survey};
@@ -46,7 +47,7 @@ impl Teller {
         let name = pool.name_any();
         log(&name, announcement);
         self.count(&name, announcement);
-        if let Some(event) = announce::event(pool, announcement) {
+        for event in announce::events(pool, announcement) {
             self.context.events.publish(event);
         }
     }
@@ -165,9 +166,7 @@ fn log(nodepool: &str, announcement: &Announcement) {
             deadline = deadline.map(noderotation_core::annotation::stamp),
             "rotation candidate selected"
         ),
-        Announcement::PlaceholderCreated { claim, placeholder, sizing } => info!(
-            nodepool, nodeclaim = claim, placeholder, sizing = %sizing, "surge placeholder created"
-        ),
+        Announcement::PlaceholderCreated { claim, placeholder, sizing } => log_placeholder(nodepool, claim, placeholder, sizing),
         Announcement::SurgeReady { claim, surge_node, surge_wait, surge_path } => info!(
             nodepool,
             nodeclaim = claim,
@@ -210,4 +209,29 @@ fn log(nodepool: &str, announcement: &Announcement) {
             warn!(nodepool, nodeclaim = claim, reason = why, "reservation lost");
         }
     }
+}
+
+fn log_placeholder(nodepool: &str, nodeclaim: &str, placeholder: &str, sizing: &Sizing) {
+    let lowered = |part: fn(&Lowered) -> String| {
+        let list: Vec<String> = sizing.lowered().iter().map(|l| format!("{}={}", l.resource, part(l))).collect();
+        (!list.is_empty()).then(|| list.join(","))
+    };
+    let named = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
+    info!(
+        nodepool,
+        nodeclaim,
+        placeholder,
+        requests = sizing.requests_line(),
+        reschedulablePods = sizing.count(Kind::Reschedulable),
+        daemonSetPods = sizing.count(Kind::DaemonSet),
+        mirrorPods = sizing.count(Kind::Mirror),
+        completedPods = sizing.count(Kind::Completed),
+        nodePinnedPods = sizing.count(Kind::NodePinned),
+        clampRefused = named(sizing.refused()),
+        unclamped = lowered(|l| l.demand.to_string()),
+        limit = lowered(|l| l.limit.to_string()),
+        shortfall = lowered(|l| l.shortfall.to_string()),
+        notReplicated = named(&sizing.skipped_keys),
+        "surge placeholder created"
+    );
 }

@@ -1,11 +1,10 @@
 //! How the size of a placeholder came about, for the Pod and for people.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::clamp::{ClampOutcome, clamp};
+use super::clamp::{ClampOutcome, Lowered, clamp};
 use super::requirement;
 use super::size::{Amounts, Kind, amounts, effective_requests, kind, sum};
 use super::{Amount, Request};
@@ -68,33 +67,35 @@ fn raise(demand: &mut Amounts, allocatable: &Amounts, daemons: &Amounts) {
     }
 }
 
-impl fmt::Display for Sizing {
-    /// One line for the log: requests, the census of the Pods, and what the clamp did.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let requests: Vec<String> = self.requests.iter().map(|(name, quantity)| format!("{name}={}", quantity.0)).collect();
-        let count = |kind| self.pods.get(&kind).copied().unwrap_or(0);
-        write!(
-            f,
-            "requests {}; pods: {} to be rescheduled, {} of DaemonSets, {} mirror, {} completed, {} pinned to the node",
-            requests.join(","),
-            count(Kind::Reschedulable),
-            count(Kind::DaemonSet),
-            count(Kind::Mirror),
-            count(Kind::Completed),
-            count(Kind::NodePinned)
-        )?;
+impl Sizing {
+    /// How many Pods of the node are of this kind.
+    #[must_use]
+    pub fn count(&self, kind: Kind) -> usize {
+        self.pods.get(&kind).copied().unwrap_or(0)
+    }
+
+    /// The requests in a line, `name=value` sorted by name.
+    #[must_use]
+    pub fn requests_line(&self) -> String {
+        let list: Vec<String> = self.requests.iter().map(|(name, quantity)| format!("{name}={}", quantity.0)).collect();
+        list.join(",")
+    }
+
+    /// What the clamp has lowered.
+    #[must_use]
+    pub fn lowered(&self) -> &[Lowered] {
         match &self.clamp {
-            ClampOutcome::Fits => {}
-            ClampOutcome::Lowered(list) => {
-                for l in list {
-                    write!(f, "; {} lowered from {} to {}", l.resource, l.demand, l.limit)?;
-                }
-            }
-            ClampOutcome::Refused { resources } => write!(f, "; DaemonSets leave no {} on such a node", resources.join(", "))?,
+            ClampOutcome::Lowered(lowered) => lowered,
+            ClampOutcome::Fits | ClampOutcome::Refused { .. } => &[],
         }
-        if !self.skipped_keys.is_empty() {
-            write!(f, "; not replicated: {}", self.skipped_keys.join(", "))?;
+    }
+
+    /// The resources of which DaemonSets leave nothing.
+    #[must_use]
+    pub fn refused(&self) -> &[String] {
+        match &self.clamp {
+            ClampOutcome::Refused { resources } => resources,
+            ClampOutcome::Fits | ClampOutcome::Lowered(_) => &[],
         }
-        Ok(())
     }
 }
