@@ -3,11 +3,15 @@
 //! Only what is missing is added; no value and no spelling is ever rewritten. Defaults that follow from other fields
 //! are recorded, so that a later change of those fields changes them too and they do not go stale.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::reader::LONGEST_DURATION;
 use super::validate::{DEFAULT_COOLDOWN_AFTER, DEFAULT_REQUIRED_KEYS};
 use crate::duration;
 
@@ -116,87 +120,19 @@ fn write_record(policy: &mut Value, kept: &BTreeSet<String>) {
 
 /// The later of ten minutes and `cooldownAfter`, in the spelling of the latter.
 fn failure_pause(surge: &Map<String, Value>) -> Option<String> {
-    let text = surge.get("cooldownAfter")?.as_str()?;
-    let cooldown = duration::parse(text).ok()?;
+    let (text, cooldown) = sound(surge, "cooldownAfter")?;
     Some(if cooldown > DEFAULT_COOLDOWN_AFTER { text.to_owned() } else { "10m".to_owned() })
 }
 
 /// The earlier of five minutes and `readyTimeout`, in the spelling of the latter.
 fn provisioning_estimate(surge: &Map<String, Value>) -> Option<String> {
-    let text = surge.get("readyTimeout")?.as_str()?;
-    let timeout = duration::parse(text).ok()?;
+    let (text, timeout) = sound(surge, "readyTimeout").filter(|(_, timeout)| !timeout.is_zero())?;
     Some(if timeout < PROVISIONING_ESTIMATE { text.to_owned() } else { "5m".to_owned() })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn policy(surge: &Value) -> Value {
-        json!({"metadata": {"name": "p"}, "spec": {"nodePoolSelector": {}, "maintenanceWindows": [], "surge": surge}})
-    }
-
-    fn surge<'a>(policy: &'a Value, field: &str) -> Option<&'a str> {
-        policy.pointer(&format!("/spec/surge/{field}"))?.as_str()
-    }
-
-    #[test]
-    fn what_is_missing_is_filled_and_recorded() {
-        let filled = apply(None, &json!({"spec": {}}));
-        assert_eq!(filled["spec"]["ageThreshold"], "auto");
-        assert_eq!(surge(&filled, "failurePause"), Some("10m"));
-        assert_eq!(surge(&filled, "provisioningEstimate"), Some("5m"));
-        assert_eq!(filled["metadata"]["annotations"][RECORD], "spec.surge.failurePause,spec.surge.provisioningEstimate");
-        assert_eq!(apply(None, &filled), filled);
-    }
-
-    #[test]
-    fn nothing_that_is_written_changes() {
-        let written = policy(&json!({"readyTimeout": "900s", "cooldownAfter": "0h10m", "failurePause": "1.5h"}));
-        let filled = apply(None, &written);
-        assert_eq!((surge(&filled, "readyTimeout"), surge(&filled, "failurePause")), (Some("900s"), Some("1.5h")));
-        assert_eq!(filled["metadata"]["annotations"][RECORD], "spec.surge.provisioningEstimate");
-    }
-
-    #[test]
-    fn a_derived_value_follows_the_field_it_comes_from() {
-        let old = apply(None, &policy(&json!({})));
-        let mut new = old.clone();
-        new["spec"]["surge"]["cooldownAfter"] = json!("30m");
-        assert_eq!(surge(&apply(Some(&old), &new), "failurePause"), Some("30m"));
-    }
-
-    #[test]
-    fn a_value_that_a_person_sets_is_theirs() {
-        let old = apply(None, &policy(&json!({})));
-        let mut new = old.clone();
-        new["spec"]["surge"]["cooldownAfter"] = json!("30m");
-        new["spec"]["surge"]["failurePause"] = json!("20m");
-        let filled = apply(Some(&old), &new);
-        assert_eq!(surge(&filled, "failurePause"), Some("20m"));
-        assert_eq!(filled["metadata"]["annotations"][RECORD], "spec.surge.provisioningEstimate");
-    }
-
-    #[test]
-    fn a_field_that_a_manager_owns_is_a_persons_even_with_our_value() {
-        let old = apply(None, &policy(&json!({})));
-        let mut new = old.clone();
-        new["spec"]["surge"]["cooldownAfter"] = json!("30m");
-        new["metadata"]["managedFields"] = json!([{"manager": "gitops", "fieldsV1": {"f:spec": {"f:surge": {"f:failurePause": {}}}}}]);
-        assert_eq!(surge(&apply(Some(&old), &new), "failurePause"), Some("10m"));
-    }
-
-    #[test]
-    fn what_is_malformed_is_left_alone() {
-        for object in [
-            json!(null),
-            json!({"spec": 3}),
-            json!({"spec": {"surge": "fast"}}),
-            policy(&json!({"cooldownAfter": "soon", "readyTimeout": 5})),
-        ] {
-            let filled = apply(Some(&json!([])), &object);
-            assert_eq!(apply(None, &filled), filled);
-            assert_eq!(filled.pointer("/spec/surge/failurePause"), None);
-        }
-    }
+/// A duration and its spelling; `None` if validation would find fault with it, so that a fault is told once, where it
+/// was made.
+fn sound<'a>(surge: &'a Map<String, Value>, field: &str) -> Option<(&'a str, Duration)> {
+    let text = surge.get(field)?.as_str().filter(|text| text.chars().count() <= LONGEST_DURATION)?;
+    Some((text, duration::parse(text).ok()?))
 }

@@ -49,30 +49,64 @@ pub enum FindingCode {
 }
 
 impl FindingCode {
+    /// Every code, in the order in which findings are told.
+    pub const ALL: [Self; 16] = [
+        Self::NoWindows,
+        Self::KBelowOne,
+        Self::KBelowTwo,
+        Self::ANonPositive,
+        Self::OverrideNonPositive,
+        Self::OverrideGBelowOne,
+        Self::OverrideGBelowK,
+        Self::AVeryAggressive,
+        Self::TGPUnset,
+        Self::HardCapExceeded,
+        Self::RetryBackoffShort,
+        Self::DrainEstimateAboveTGP,
+        Self::ProvisioningEstimateAboveReadyTimeout,
+        Self::ThroughputBelowArrival,
+        Self::ThroughputBurstShortfall,
+        Self::RotationSpansNextWindow,
+    ];
+
+    /// The table: the name on the wire and the level of each code.
+    const fn entry(self) -> (&'static str, Level) {
+        match self {
+            Self::NoWindows => ("NoWindows", Level::Fatal),
+            Self::KBelowOne => ("KBelowOne", Level::Fatal),
+            Self::KBelowTwo => ("KBelowTwo", Level::Warn),
+            Self::ANonPositive => ("ANonPositive", Level::Fatal),
+            Self::OverrideNonPositive => ("OverrideNonPositive", Level::Fatal),
+            Self::OverrideGBelowOne => ("OverrideGBelowOne", Level::Fatal),
+            Self::OverrideGBelowK => ("OverrideGBelowK", Level::Warn),
+            Self::AVeryAggressive => ("AVeryAggressive", Level::Warn),
+            Self::TGPUnset => ("TGPUnset", Level::Warn),
+            Self::HardCapExceeded => ("HardCapExceeded", Level::Warn),
+            Self::RetryBackoffShort => ("RetryBackoffShort", Level::Warn),
+            Self::DrainEstimateAboveTGP => ("DrainEstimateAboveTGP", Level::Warn),
+            Self::ProvisioningEstimateAboveReadyTimeout => ("ProvisioningEstimateAboveReadyTimeout", Level::Warn),
+            Self::ThroughputBelowArrival => ("ThroughputBelowArrival", Level::Warn),
+            Self::ThroughputBurstShortfall => ("ThroughputBurstShortfall", Level::Warn),
+            Self::RotationSpansNextWindow => ("RotationSpansNextWindow", Level::Warn),
+        }
+    }
+
+    /// The reason of the event and the value of the label.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.entry().0
+    }
+
     /// How bad it is.
     #[must_use]
-    pub fn level(self) -> Level {
-        match self {
-            Self::NoWindows | Self::KBelowOne | Self::ANonPositive | Self::OverrideNonPositive | Self::OverrideGBelowOne => Level::Fatal,
-            Self::KBelowTwo
-            | Self::OverrideGBelowK
-            | Self::AVeryAggressive
-            | Self::TGPUnset
-            | Self::HardCapExceeded
-            | Self::RetryBackoffShort
-            | Self::DrainEstimateAboveTGP
-            | Self::ProvisioningEstimateAboveReadyTimeout
-            | Self::ThroughputBelowArrival
-            | Self::ThroughputBurstShortfall
-            | Self::RotationSpansNextWindow => Level::Warn,
-        }
+    pub const fn level(self) -> Level {
+        self.entry().1
     }
 }
 
 impl fmt::Display for FindingCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The names of the variants are the wire names.
-        fmt::Debug::fmt(self, f)
+        f.write_str(self.name())
     }
 }
 
@@ -92,5 +126,26 @@ impl Finding {
     #[must_use]
     pub fn new(code: FindingCode, sentence: String) -> Self {
         Self { code, level: code.level(), sentence }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_complete_and_in_order() {
+        assert!(FindingCode::ALL.is_sorted());
+        let names: Vec<String> = FindingCode::ALL.iter().map(|code| format!("{code:?}")).collect();
+        let wire: Vec<&str> = FindingCode::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!(wire, names, "a name on the wire is the name in the code");
+        // The enum has no more variants than the list: the last one's place is the list's last.
+        assert_eq!(FindingCode::RotationSpansNextWindow as usize + 1, FindingCode::ALL.len());
+    }
+
+    #[test]
+    fn only_what_keeps_a_pool_from_being_rotated_is_fatal() {
+        let fatal: Vec<&str> = FindingCode::ALL.iter().filter(|code| code.level() == Level::Fatal).map(|code| code.name()).collect();
+        assert_eq!(fatal, ["NoWindows", "KBelowOne", "ANonPositive", "OverrideNonPositive", "OverrideGBelowOne"]);
     }
 }

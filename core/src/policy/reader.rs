@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 use crate::duration;
 use crate::policy::fault::{Fault, FaultCode};
 
+/// Characters of a duration, as the schema has it; no spelling that is meant needs more.
+pub(super) const LONGEST_DURATION: usize = 32;
+
 /// Faults found so far.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -43,6 +46,11 @@ impl<'a> Field<'a> {
 impl Reader {
     pub(super) fn fault(&mut self, code: FaultCode, field: &Field<'_>, words: &str) {
         self.faults.push(Fault::of(code, &field.path, field.value, words));
+    }
+
+    /// A fault that would be told worse with the value, which is long.
+    pub(super) fn fault_without_value(&mut self, code: FaultCode, field: &Field<'_>, words: &str) {
+        self.faults.push(Fault::of(code, &field.path, &Value::Null, words));
     }
 
     fn wrong_type(&mut self, field: &Field<'_>, wanted: &str) {
@@ -94,6 +102,14 @@ impl Reader {
         text
     }
 
+    /// The text of an item of a list, where `null` is a fault too.
+    pub(super) fn item_text<'a>(&mut self, item: &Field<'a>, example: &str) -> Option<&'a str> {
+        if item.is_absent() {
+            self.fault(FaultCode::TypeInvalid, item, &format!("is null; write text, for example {example:?}, or leave the item out"));
+        }
+        self.text(item, example)
+    }
+
     /// A boolean; absent is `default`.
     pub(super) fn boolean(&mut self, field: &Field<'_>, default: bool) -> bool {
         match field.value {
@@ -112,7 +128,9 @@ impl Reader {
             return None;
         }
         let number = field.value.as_i64();
-        if number.is_none() {
+        if number.is_none() && field.value.is_number() {
+            self.fault(FaultCode::TypeInvalid, field, "is not a whole number within bounds; write for example 1");
+        } else if number.is_none() {
             self.wrong_type(field, "a whole number");
         }
         number
@@ -121,6 +139,10 @@ impl Reader {
     /// A Go duration; absent is `None` without a fault.
     pub(super) fn duration(&mut self, field: &Field<'_>, example: &str, zero: Zero) -> Option<Duration> {
         let text = self.text(field, example)?;
+        if text.chars().count() > LONGEST_DURATION {
+            self.fault(FaultCode::Invalid, field, &format!("has more than {LONGEST_DURATION} characters; write for example {example}"));
+            return None;
+        }
         match duration::parse(text) {
             Ok(value) if value.is_zero() && zero == Zero::Refused => {
                 self.fault(FaultCode::Invalid, field, &format!("must be longer than zero; write for example {example}"));

@@ -8,7 +8,8 @@ use kube::CustomResourceExt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use super::validate::DEFAULT_REQUIRED_KEYS;
+use super::reader::LONGEST_DURATION;
+use super::validate::{DEFAULT_REQUIRED_KEYS, MOST_KEYS};
 use super::windows::MOST_ENTRIES;
 use super::{MaintenanceWindow, MatchNodeRequirements, RotationPolicy, Surge, Switch};
 
@@ -48,7 +49,7 @@ fn tidy(value: &mut Value) {
 fn duration_with(rule: &str, message: &str, default: Option<&str>) -> Schema {
     let mut schema = json_schema!({
         "type": "string",
-        "maxLength": 32,
+        "maxLength": LONGEST_DURATION,
         "x-kubernetes-validations": [{
             "rule": format!("self.matches('{DURATION}') && {rule}"),
             "message": message,
@@ -96,7 +97,7 @@ pub(super) fn cooldown(_: &mut SchemaGenerator) -> Schema {
 pub(super) fn age_threshold(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
-        "maxLength": 32,
+        "maxLength": LONGEST_DURATION,
         "default": "auto",
         "x-kubernetes-validations": [{
             "rule": format!("self == 'auto' || (self.matches('{DURATION}') && {POSITIVE})"),
@@ -166,11 +167,11 @@ pub(super) fn end(_: &mut SchemaGenerator) -> Schema {
     time_of_day("^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$", "24:00")
 }
 
-/// Label keys, at most 16.
+/// A list of label keys.
 pub(super) fn keys(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
-        "maxItems": 16,
+        "maxItems": MOST_KEYS,
         "x-kubernetes-list-type": "set",
         "items": { "type": "string", "minLength": 1, "maxLength": 317 },
     })

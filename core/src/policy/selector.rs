@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fault::FaultCode;
+use super::fault::{Fault, FaultCode};
 use super::reader::{Field, Reader};
 
 /// A label selector that obeys the rules. Without requirements it selects every pool.
@@ -52,9 +52,7 @@ impl Selector {
 pub(super) fn read(reader: &mut Reader, field: &Field<'_>) -> Option<Selector> {
     let before = reader.faults.len();
     if field.is_absent() {
-        reader
-            .faults
-            .push(super::fault::Fault::missing(&field.path, "write matchLabels of the NodePools to rotate, or {} for all of them"));
+        reader.faults.push(Fault::missing(&field.path, "write matchLabels of the NodePools to rotate, or {} for all of them"));
         return None;
     }
     reader.object(field)?;
@@ -95,7 +93,7 @@ fn expression(reader: &mut Reader, item: &Field<'_>) -> Option<Requirement> {
     let key_field = item.child("key");
     let key = reader.text(&key_field, "team");
     if key_field.is_absent() {
-        reader.faults.push(super::fault::Fault::missing(&key_field.path, "write a label key"));
+        reader.faults.push(Fault::missing(&key_field.path, "write a label key"));
     } else if key.is_some() {
         check_key(reader, &key_field);
     }
@@ -103,7 +101,7 @@ fn expression(reader: &mut Reader, item: &Field<'_>) -> Option<Requirement> {
     let values_field = item.child("values");
     let mut values = BTreeSet::new();
     for value in reader.list(&values_field).unwrap_or_default() {
-        if let Some(text) = reader.text(&value, "api") {
+        if let Some(text) = reader.item_text(&value, "api") {
             check_value(reader, &value, text);
             values.insert(text.to_owned());
         }
@@ -123,7 +121,7 @@ fn expression(reader: &mut Reader, item: &Field<'_>) -> Option<Requirement> {
 
 fn operator(reader: &mut Reader, field: &Field<'_>) -> Option<Operator> {
     if field.is_absent() {
-        reader.faults.push(super::fault::Fault::missing(&field.path, "write In, NotIn, Exists or DoesNotExist"));
+        reader.faults.push(Fault::missing(&field.path, "write In, NotIn, Exists or DoesNotExist"));
         return None;
     }
     match reader.text(field, "In")? {

@@ -1,13 +1,12 @@
-//! Every rule of a policy: one row a rule with its whole sentence, beside the good twin that it differs from in one field.
+//! The policy that the tests of its parts start from, its schema, and what validation and defaults owe each other.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::governing::AgeThreshold;
 use super::validate::validate;
-use super::warning::warnings;
 
 /// A good policy.
-fn good() -> Value {
+pub(super) fn good() -> Value {
     json!({
         "apiVersion": "noderotation.io/v1alpha1",
         "kind": "RotationPolicy",
@@ -23,11 +22,10 @@ fn good() -> Value {
 }
 
 /// The good policy with the value at a JSON pointer replaced; `null` removes it.
-fn with(pointer: &str, value: Value) -> Value {
+pub(super) fn with(pointer: &str, value: Value) -> Value {
     let mut policy = good();
     let (parent, key) = pointer.rsplit_once('/').unwrap();
-    let parent = policy.pointer_mut(parent).unwrap();
-    match (parent, value) {
+    match (policy.pointer_mut(parent).unwrap(), value) {
         (Value::Object(object), Value::Null) => drop(object.remove(key)),
         (Value::Object(object), value) => drop(object.insert(key.to_owned(), value)),
         (Value::Array(array), value) => array[key.parse::<usize>().unwrap()] = value,
@@ -36,154 +34,109 @@ fn with(pointer: &str, value: Value) -> Value {
     policy
 }
 
-fn faults(policy: &Value) -> Vec<String> {
-    validate(policy).err().unwrap_or_default().iter().map(ToString::to_string).collect()
-}
+/// Every field of a policy, by JSON pointer.
+const FIELDS: [&str; 25] = [
+    "/metadata/name",
+    "/metadata/annotations",
+    "/spec",
+    "/spec/nodePoolSelector",
+    "/spec/nodePoolSelector/matchLabels",
+    "/spec/nodePoolSelector/matchExpressions",
+    "/spec/ageThreshold",
+    "/spec/minRotationChances",
+    "/spec/maintenanceWindows",
+    "/spec/maintenanceWindows/0",
+    "/spec/maintenanceWindows/0/timezone",
+    "/spec/maintenanceWindows/0/days",
+    "/spec/maintenanceWindows/0/start",
+    "/spec/maintenanceWindows/0/end",
+    "/spec/surge",
+    "/spec/surge/maxUnavailable",
+    "/spec/surge/readyTimeout",
+    "/spec/surge/cooldownAfter",
+    "/spec/surge/failurePause",
+    "/spec/surge/retryBackoff",
+    "/spec/surge/provisioningEstimate",
+    "/spec/surge/drainEstimate",
+    "/spec/surge/matchNodeRequirements",
+    "/spec/surge/forcefulFallback",
+    "/spec/prePull",
+];
 
-#[test]
-fn a_good_policy_has_no_fault_and_is_parsed_whole() {
-    let governing = validate(&good()).unwrap();
-    assert_eq!((governing.name.as_str(), governing.generation, governing.min_rotation_chances), ("api", 7, 2));
-    assert_eq!(governing.age_threshold, AgeThreshold::Auto);
-    assert_eq!(governing.failure_pause.as_secs(), 600);
-    assert_eq!(governing.required_keys.len(), 3);
-    let longer = validate(&with("/spec/surge/cooldownAfter", json!("40m"))).unwrap();
-    assert_eq!(longer.failure_pause.as_secs(), 2400, "the failure pause is never shorter than the cooldown");
-}
-
-#[test]
-fn what_may_be_left_out_may() {
-    for pointer in [
-        "/spec/ageThreshold",
-        "/spec/minRotationChances",
-        "/spec/surge",
-        "/spec/surge/maxUnavailable",
-        "/spec/surge/readyTimeout",
-        "/metadata/name",
-    ] {
-        assert_eq!(faults(&with(pointer, Value::Null)), Vec::<String>::new(), "{pointer}");
-    }
-}
-
-#[test]
-fn what_is_unusual_but_right_is_accepted() {
-    let window = "/spec/maintenanceWindows/0";
-    let rows: Vec<(String, Value)> = vec![
-        (format!("{window}/end"), json!("24:00")),
-        (format!("{window}/end"), json!("00:00")),
-        (format!("{window}/start"), json!("23:59")),
-        (format!("{window}/timezone"), json!("Europe/Kyiv")),
-        ("/spec/ageThreshold".to_owned(), json!("1.5h")),
-        ("/spec/surge/cooldownAfter".to_owned(), json!("0s")),
-        ("/spec/surge/cooldownAfter".to_owned(), json!("0")),
-        ("/spec/surge/readyTimeout".to_owned(), json!("900000ms")),
-        ("/spec/surge/matchNodeRequirements".to_owned(), json!({"required": [], "preferred": ["example.com/rack"]})),
-        ("/spec/prePull".to_owned(), json!({"enabled": false})),
-        ("/spec/nodePoolSelector".to_owned(), json!({})),
-        ("/spec/minRotationChances".to_owned(), json!(1)),
+/// Any JSON, and now and then something that fits.
+fn any_value() -> impl Strategy<Value = Value> {
+    let zone = "topology.kubernetes.io/zone";
+    let fitting = vec![
+        json!("30m"),
+        json!("12h"),
+        json!("0s"),
+        json!("000000000000000000000000000000001m"),
+        json!("auto"),
+        json!("UTC"),
+        json!("23:00"),
+        json!("24:00"),
+        json!(["Mon"]),
+        json!(1),
+        json!({"enabled": true}),
+        json!({"required": [], "preferred": [zone]}),
+        json!({"preferred": ["example.com/rack"]}),
+        json!({"required": ["example.com/rack"], "preferred": [zone]}),
+        json!([null]),
+        json!({"noderotation.io/derived-defaults": "spec.surge.failurePause"}),
     ];
-    for (pointer, value) in rows {
-        assert_eq!(faults(&with(&pointer, value.clone())), Vec::<String>::new(), "{pointer} = {value}");
-    }
-}
-
-#[test]
-fn each_rule_has_its_sentence() {
-    let window = |field: &str| format!("/spec/maintenanceWindows/0/{field}");
-    let surge = |field: &str| format!("/spec/surge/{field}");
-    let rows: Vec<(String, Value)> = vec![
-        ("/spec".to_owned(), Value::Null),
-        ("/spec".to_owned(), json!("fast")),
-        ("/spec/nodePoolSelector".to_owned(), Value::Null),
-        ("/spec/nodePoolSelector".to_owned(), json!("api")),
-        ("/spec/ageThreshold".to_owned(), json!("30d")),
-        ("/spec/ageThreshold".to_owned(), json!("0s")),
-        ("/spec/ageThreshold".to_owned(), json!("")),
-        ("/spec/ageThreshold".to_owned(), json!("Auto")),
-        ("/spec/minRotationChances".to_owned(), json!(0)),
-        ("/spec/minRotationChances".to_owned(), json!(1.5)),
-        ("/spec/minRotationChances".to_owned(), json!(9_999_999_999_i64)),
-        ("/spec/maintenanceWindows".to_owned(), Value::Null),
-        ("/spec/maintenanceWindows".to_owned(), json!([])),
-        ("/spec/maintenanceWindows".to_owned(), json!({})),
-        ("/spec/maintenanceWindows".to_owned(), json!(vec![json!({}); 65])),
-        ("/spec/maintenanceWindows/0".to_owned(), json!("Wed 02:00")),
-        (window("timezone"), Value::Null),
-        (window("timezone"), json!("Local")),
-        (window("timezone"), json!("europe/berlin")),
-        (window("timezone"), json!(2)),
-        (window("days"), Value::Null),
-        (window("days"), json!([])),
-        (window("days"), json!("Wed")),
-        (window("days"), json!(["saturday", "mo", "Funday", "Wed", "Wed", 3])),
-        (window("start"), json!("2:00")),
-        (window("start"), json!("24:00")),
-        (window("start"), json!("06:00")),
-        (window("end"), Value::Null),
-        (window("end"), json!("25:00")),
-        (window("end"), json!("06:60")),
-        (window("end"), json!("0６:00")),
-        (surge("maxUnavailable"), json!(2)),
-        (surge("maxUnavailable"), json!(0)),
-        (surge("maxUnavailable"), json!("1")),
-        (surge("readyTimeout"), json!("0s")),
-        (surge("readyTimeout"), json!("-5m")),
-        (surge("readyTimeout"), json!(900)),
-        (surge("retryBackoff"), json!("30")),
-        (surge("cooldownAfter"), json!("99999999999999999999h")),
-        (surge("failurePause"), json!("0s")),
-        (surge("provisioningEstimate"), json!("5 min")),
-        (surge("drainEstimate"), json!("1w")),
-        (surge("matchNodeRequirements"), json!({"required": ["bad key!", "kubernetes.io/hostname", "a", "a"], "preferred": ["a"]})),
-        (surge("forcefulFallback"), json!({"enabled": "yes"})),
-        (surge("wholeNodeReservation"), json!(true)),
-        ("/spec/prePull".to_owned(), json!({"enabled": true})),
+    let scalar = prop_oneof![
+        prop::sample::select(fitting),
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "\\PC{0,12}".prop_map(Value::from),
     ];
-    let table: Vec<String> = rows.iter().flat_map(|(pointer, value)| faults(&with(pointer, value.clone()))).collect();
-    insta::assert_snapshot!(table.join("\n"));
+    scalar.prop_recursive(2, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-zA-Z./]{1,12}", inner, 0..4).prop_map(|map| map.into_iter().collect::<Value>()),
+        ]
+    })
 }
 
-#[test]
-fn all_faults_are_told_at_once_in_the_order_of_the_fields() {
-    let mut policy = with("/spec/maintenanceWindows/0/end", json!("25:00"));
-    policy["spec"]["surge"]["maxUnavailable"] = json!(2);
-    policy["spec"]["ageThreshold"] = json!("30d");
-    let fields: Vec<String> = validate(&policy).unwrap_err().into_iter().map(|fault| fault.field).collect();
-    assert_eq!(fields, ["spec.ageThreshold", "spec.maintenanceWindows[0].end", "spec.surge.maxUnavailable"]);
-}
-
-#[test]
-fn no_object_is_too_malformed_to_be_judged() {
-    for object in [
-        Value::Null,
-        json!([]),
-        json!(3),
-        json!({}),
-        json!({"spec": null}),
-        json!({"spec": []}),
-        json!({"spec": {"maintenanceWindows": [null, 1]}}),
-    ] {
-        assert!(!faults(&object).is_empty(), "{object}");
+prop_compose! {
+    /// The good policy with some of its fields replaced by anything at all.
+    pub(super) fn any_policy()(changes in prop::collection::vec((prop::sample::select(FIELDS.to_vec()), any_value()), 0..4)) -> Value {
+        let mut policy = good();
+        for (pointer, value) in changes {
+            let (parent, key) = pointer.rsplit_once('/').unwrap();
+            match policy.pointer_mut(parent) {
+                Some(Value::Object(object)) => drop(object.insert(key.to_owned(), value)),
+                Some(Value::Array(array)) if !array.is_empty() => array[0] = value,
+                Some(_) | None => {}
+            }
+        }
+        policy
     }
 }
 
-#[test]
-fn doubts_are_told_in_a_few_words() {
-    let mut policy = with("/spec/maintenanceWindows/0/end", json!("01:00"));
-    policy["spec"]["minRotationChances"] = json!(1);
-    policy["spec"]["surge"]["retryBackoff"] = json!("5m");
-    let second = json!({"timezone": "Etc/GMT+5", "days": ["Sun"], "start": "00:00", "end": "23:59"});
-    policy["spec"]["maintenanceWindows"].as_array_mut().unwrap().push(second);
-    let warnings = warnings(&policy);
-    assert!(warnings.iter().all(|warning| warning.len() <= 256));
-    insta::assert_snapshot!(warnings.join("\n"), @r"
-    spec.maintenanceWindows[0]: the window crosses midnight: from 02:00 on each named day to 01:00 on the next day, Asia/Tokyo time
-    spec.maintenanceWindows[1].end: 23:59 leaves the last minute of the day closed; write 24:00 for the end of the day
-    spec.maintenanceWindows[1].timezone: Etc/GMT+5 never follows daylight saving time
-    spec.minRotationChances: 1 leaves no second window when a rotation fails; 2 is the default
-    spec.surge.retryBackoff: 5m is shorter than readyTimeout (15m), so a failed claim is tried again almost at once
-    ");
-    assert_eq!(super::warning::warnings(&good()), Vec::<String>::new());
+proptest! {
+    /// The mutating endpoint judges what a person wrote and the validating one what is stored: they must agree.
+    #[test]
+    fn defaults_change_no_judgement(policy in any_policy()) {
+        let written = validate(&policy);
+        let stored = validate(&super::default::apply(None, &policy));
+        prop_assert_eq!(written.as_ref().err(), stored.as_ref().err());
+        if let (Ok(written), Ok(stored)) = (written, stored) {
+            // The derived defaults are spelled out in what is stored, and nothing else is new.
+            let spelled = super::governing::Governing { provisioning_estimate: stored.provisioning_estimate, ..written };
+            prop_assert_eq!(spelled, stored);
+        }
+    }
+
+    #[test]
+    fn every_fault_has_a_place_a_sentence_and_a_remedy(policy in any_policy()) {
+        for fault in validate(&policy).err().unwrap_or_default() {
+            prop_assert!(fault.field.starts_with("spec"), "{}", fault);
+            prop_assert!(!fault.sentence.is_empty() && !fault.remedy.is_empty(), "{}", fault);
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,9 @@
 //! The admission endpoint, the reconcile and the offline check call this same function, so that they cannot disagree
 //! about what a good policy is.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use serde_json::Value;
@@ -24,6 +27,10 @@ pub const DEFAULT_COOLDOWN_AFTER: Duration = Duration::from_secs(10 * 60);
 pub const DEFAULT_RETRY_BACKOFF: Duration = Duration::from_secs(30 * 60);
 /// Default of `minRotationChances`.
 pub const DEFAULT_MIN_ROTATION_CHANCES: u32 = 2;
+/// Upper bound of `minRotationChances`, which the schema types as `int32`.
+const MOST_ROTATION_CHANCES: i64 = 2_147_483_647;
+/// Upper bound of each list of label keys.
+pub(super) const MOST_KEYS: usize = 16;
 
 /// Judges a whole object as the API server holds or receives it. Absent fields count with their defaults.
 ///
@@ -79,10 +86,16 @@ fn text_of(object: &Value, pointer: &str) -> String {
 }
 
 fn age_threshold(reader: &mut Reader, field: &Field<'_>) -> AgeThreshold {
-    if field.is_absent() || field.value.as_str() == Some("auto") {
+    let text = field.value.as_str().unwrap_or_default();
+    if field.is_absent() || text == "auto" {
         return AgeThreshold::Auto;
     }
-    if field.value.as_str().is_some_and(|text| text.trim().eq_ignore_ascii_case("auto") || text.is_empty()) {
+    if text.split_whitespace().count() == 5 {
+        let words = "is a time to rotate at, not an age; write auto or for example 720h, and the times as maintenanceWindows";
+        reader.fault(FaultCode::Invalid, field, words);
+        return AgeThreshold::Auto;
+    }
+    if field.value.is_string() && !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+')) {
         reader.fault(FaultCode::Invalid, field, "is neither auto nor a duration; write auto, or for example 720h");
         return AgeThreshold::Auto;
     }
@@ -94,13 +107,12 @@ fn min_rotation_chances(reader: &mut Reader, field: &Field<'_>) -> u32 {
     let Some(number) = reader.integer(field) else {
         return DEFAULT_MIN_ROTATION_CHANCES;
     };
-    match u32::try_from(number) {
-        Ok(chances) if chances >= 1 => chances,
-        Ok(_) | Err(_) => {
-            reader.fault(FaultCode::Invalid, field, "is not a number of chances; write 1 or more, 2 is the default");
-            DEFAULT_MIN_ROTATION_CHANCES
-        }
+    if number < 1 {
+        reader.fault(FaultCode::Invalid, field, "is less than one; write 1 or more, 2 is the default");
+    } else if number > MOST_ROTATION_CHANCES {
+        reader.fault(FaultCode::Invalid, field, "is more than any schedule has windows; write for example 2");
     }
+    u32::try_from(number).unwrap_or(DEFAULT_MIN_ROTATION_CHANCES)
 }
 
 /// `spec.surge` with its defaults.
@@ -120,18 +132,16 @@ struct Surge {
 fn surge(reader: &mut Reader, field: &Field<'_>) -> Surge {
     reader.object(field);
     max_unavailable(reader, &field.child("maxUnavailable"));
-    let mut positive = |key: &str, example: &str| reader.duration(&field.child(key), example, Zero::Refused);
-    let ready_timeout = positive("readyTimeout", "15m");
-    let retry_backoff = positive("retryBackoff", "30m");
-    let failure_pause = positive("failurePause", "10m");
-    let provisioning_estimate = positive("provisioningEstimate", "5m");
-    let drain_estimate = positive("drainEstimate", "10m");
+    // In the order in which a policy is written: the faults come out in the order of the reads.
+    let ready_timeout = reader.duration(&field.child("readyTimeout"), "15m", Zero::Refused);
     let cooldown_after = reader.duration(&field.child("cooldownAfter"), "10m", Zero::Allowed);
+    let failure_pause = reader.duration(&field.child("failurePause"), "10m", Zero::Refused);
+    let retry_backoff = reader.duration(&field.child("retryBackoff"), "30m", Zero::Refused);
+    let provisioning_estimate = reader.duration(&field.child("provisioningEstimate"), "5m", Zero::Refused);
+    let drain_estimate = reader.duration(&field.child("drainEstimate"), "10m", Zero::Refused);
     let (required_keys, preferred_keys) = requirement_keys(reader, &field.child("matchNodeRequirements"));
-    let fallback = field.child("forcefulFallback");
-    let reservation = field.child("wholeNodeReservation");
-    reader.object(&fallback);
-    reader.object(&reservation);
+    let forceful_fallback = enabled(reader, &field.child("forcefulFallback"));
+    let whole_node_reservation = enabled(reader, &field.child("wholeNodeReservation"));
     Surge {
         ready_timeout: ready_timeout.unwrap_or(DEFAULT_READY_TIMEOUT),
         cooldown_after: cooldown_after.unwrap_or(DEFAULT_COOLDOWN_AFTER),
@@ -141,9 +151,15 @@ fn surge(reader: &mut Reader, field: &Field<'_>) -> Surge {
         drain_estimate,
         required_keys,
         preferred_keys,
-        forceful_fallback: reader.boolean(&fallback.child("enabled"), false),
-        whole_node_reservation: reader.boolean(&reservation.child("enabled"), false),
+        forceful_fallback,
+        whole_node_reservation,
     }
+}
+
+/// The `enabled` of an object that is a switch; off if it is absent.
+fn enabled(reader: &mut Reader, field: &Field<'_>) -> bool {
+    reader.object(field);
+    reader.boolean(&field.child("enabled"), false)
 }
 
 fn max_unavailable(reader: &mut Reader, field: &Field<'_>) {
@@ -154,31 +170,38 @@ fn max_unavailable(reader: &mut Reader, field: &Field<'_>) {
 
 fn requirement_keys(reader: &mut Reader, field: &Field<'_>) -> (Vec<String>, Vec<String>) {
     reader.object(field);
-    let mut required = keys(reader, &field.child("required"), &[]);
-    let preferred = keys(reader, &field.child("preferred"), &required);
-    if required.is_empty() {
+    let required_field = field.child("required");
+    let mut required = keys(reader, &required_field, &[]);
+    if required_field.value.as_array().is_none_or(Vec::is_empty) {
         // As the Go controller has it: an empty list does not switch the defaults off.
         required = DEFAULT_REQUIRED_KEYS.iter().map(|key| (*key).to_owned()).collect();
     }
+    let preferred = keys(reader, &field.child("preferred"), &required);
     (required, preferred)
 }
 
+/// A list of label keys, none of which is among `taken`.
 fn keys(reader: &mut Reader, field: &Field<'_>, taken: &[String]) -> Vec<String> {
+    let items = reader.list(field).unwrap_or_default();
+    if items.len() > MOST_KEYS {
+        reader.fault_without_value(FaultCode::Invalid, field, &format!("has {} keys; write at most {MOST_KEYS}", items.len()));
+    }
     let mut keys: Vec<String> = Vec::new();
-    for item in reader.list(field).unwrap_or_default() {
-        let Some(key) = reader.text(&item, "topology.kubernetes.io/zone") else {
+    for item in items {
+        let Some(key) = reader.item_text(&item, "topology.kubernetes.io/zone") else {
             continue;
         };
         if !is_label_key(key) {
             reader.fault(FaultCode::Invalid, &item, "is not a label key; write for example topology.kubernetes.io/zone");
-        } else if key == NODEPOOL_LABEL || key == HOSTNAME_LABEL {
-            reader.fault(
-                FaultCode::Forbidden,
-                &item,
-                "must not be there; the pool is required anyway, and a required host name would keep any new node out",
-            );
-        } else if taken.iter().chain(&keys).any(|other| other == key) {
-            reader.fault(FaultCode::Duplicate, &item, "is there twice; write each key once, as required or as preferred");
+        } else if key == NODEPOOL_LABEL {
+            reader.fault(FaultCode::Forbidden, &item, "is always required; leave it out");
+        } else if key == HOSTNAME_LABEL {
+            reader.fault(FaultCode::Forbidden, &item, "names one host, which no new node could have; leave it out");
+        } else if taken.iter().any(|other| other == key) {
+            let words = "is required already; leave it out here, or write the list required without it";
+            reader.fault(FaultCode::Duplicate, &item, words);
+        } else if keys.iter().any(|other| other == key) {
+            reader.fault(FaultCode::Duplicate, &item, "is there twice; write each key once");
         } else {
             keys.push(key.to_owned());
         }
@@ -187,9 +210,7 @@ fn keys(reader: &mut Reader, field: &Field<'_>, taken: &[String]) -> Vec<String>
 }
 
 fn pre_pull(reader: &mut Reader, field: &Field<'_>) {
-    reader.object(field);
-    let enabled = field.child("enabled");
-    if reader.boolean(&enabled, false) {
-        reader.fault(FaultCode::NotSupported, &enabled, "is not supported yet; write false, or leave the field out");
+    if enabled(reader, field) {
+        reader.fault(FaultCode::NotSupported, &field.child("enabled"), "is not supported yet; write false, or leave the field out");
     }
 }

@@ -32,8 +32,7 @@ pub(super) fn read(reader: &mut Reader, field: &Field<'_>) -> Option<Windows> {
     if items.is_empty() {
         reader.fault(FaultCode::Required, field, "is empty; write at least one window with timezone, days, start and end");
     } else if items.len() > MOST_ENTRIES {
-        let words = format!("has {} windows; write at most {MOST_ENTRIES}", items.len());
-        reader.faults.push(Fault { value: String::new(), ..Fault::of(FaultCode::Invalid, &field.path, field.value, &words) });
+        reader.fault_without_value(FaultCode::Invalid, field, &format!("has {} windows; write at most {MOST_ENTRIES}", items.len()));
         return None;
     }
     let entries: Vec<Entry> = items.iter().filter_map(|item| entry(reader, item)).collect();
@@ -79,7 +78,7 @@ fn days(reader: &mut Reader, field: &Field<'_>) -> Option<Vec<Weekday>> {
     let mut days = Vec::new();
     let mut seen = BTreeSet::new();
     for item in items {
-        let Some(text) = reader.text(&item, "Mon") else {
+        let Some(text) = reader.item_text(&item, "Mon") else {
             continue;
         };
         match DAYS.iter().find(|(name, _)| *name == text) {

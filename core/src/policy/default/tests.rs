@@ -1,0 +1,108 @@
+//! Defaults as they are filled in, recorded and derived again.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::policy::tests::any_policy;
+
+fn policy(surge: &Value) -> Value {
+    json!({"metadata": {"name": "p"}, "spec": {"nodePoolSelector": {}, "maintenanceWindows": [], "surge": surge}})
+}
+
+fn surge<'a>(policy: &'a Value, field: &str) -> Option<&'a str> {
+    policy.pointer(&format!("/spec/surge/{field}"))?.as_str()
+}
+
+#[test]
+fn what_is_missing_is_filled_and_recorded() {
+    let filled = apply(None, &json!({"spec": {}}));
+    assert_eq!(filled["spec"]["ageThreshold"], "auto");
+    assert_eq!(surge(&filled, "failurePause"), Some("10m"));
+    assert_eq!(surge(&filled, "provisioningEstimate"), Some("5m"));
+    assert_eq!(filled["metadata"]["annotations"][RECORD], "spec.surge.failurePause,spec.surge.provisioningEstimate");
+    assert_eq!(apply(None, &filled), filled);
+}
+
+#[test]
+fn nothing_that_is_written_changes() {
+    let written = policy(&json!({"readyTimeout": "900s", "cooldownAfter": "0h10m", "failurePause": "1.5h"}));
+    let filled = apply(None, &written);
+    assert_eq!((surge(&filled, "readyTimeout"), surge(&filled, "failurePause")), (Some("900s"), Some("1.5h")));
+    assert_eq!(filled["metadata"]["annotations"][RECORD], "spec.surge.provisioningEstimate");
+}
+
+#[test]
+fn a_derived_value_follows_the_field_it_comes_from() {
+    let old = apply(None, &policy(&json!({})));
+    let mut new = old.clone();
+    new["spec"]["surge"]["cooldownAfter"] = json!("30m");
+    assert_eq!(surge(&apply(Some(&old), &new), "failurePause"), Some("30m"));
+}
+
+#[test]
+fn a_value_that_a_person_sets_is_theirs() {
+    let old = apply(None, &policy(&json!({})));
+    let mut new = old.clone();
+    new["spec"]["surge"]["cooldownAfter"] = json!("30m");
+    new["spec"]["surge"]["failurePause"] = json!("20m");
+    let filled = apply(Some(&old), &new);
+    assert_eq!(surge(&filled, "failurePause"), Some("20m"));
+    assert_eq!(filled["metadata"]["annotations"][RECORD], "spec.surge.provisioningEstimate");
+}
+
+#[test]
+fn a_field_that_a_manager_owns_is_a_persons_even_with_our_value() {
+    let old = apply(None, &policy(&json!({})));
+    let mut new = old.clone();
+    new["spec"]["surge"]["cooldownAfter"] = json!("30m");
+    new["metadata"]["managedFields"] = json!([{"manager": "gitops", "fieldsV1": {"f:spec": {"f:surge": {"f:failurePause": {}}}}}]);
+    assert_eq!(surge(&apply(Some(&old), &new), "failurePause"), Some("10m"));
+}
+
+#[test]
+fn what_is_malformed_is_left_alone() {
+    for object in
+        [json!(null), json!({"spec": 3}), json!({"spec": {"surge": "fast"}}), policy(&json!({"cooldownAfter": "soon", "readyTimeout": 5}))]
+    {
+        let filled = apply(Some(&json!([])), &object);
+        assert_eq!(apply(None, &filled), filled);
+        assert_eq!((filled.pointer("/spec/surge/failurePause"), filled.pointer("/spec/surge/provisioningEstimate")), (None, None));
+    }
+}
+
+#[test]
+fn a_record_that_a_person_has_broken_is_mended() {
+    let mut old = apply(None, &policy(&json!({})));
+    old["metadata"]["annotations"][RECORD] = json!("spec.surge.failurePause,spec.nothing,,");
+    let filled = apply(None, &old);
+    assert_eq!(filled["metadata"]["annotations"][RECORD], "spec.surge.failurePause");
+    assert_eq!(surge(&filled, "provisioningEstimate"), Some("5m"));
+}
+
+/// Every value that `before` has, `after` has too.
+fn keeps(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            before.iter().all(|(key, value)| key == RECORD || value.is_null() || after.get(key).is_some_and(|after| keeps(value, after)))
+        }
+        (before, after) => before == after,
+    }
+}
+
+proptest! {
+    #[test]
+    fn applied_twice_it_changes_nothing_more(policy in any_policy(), old in prop::option::of(any_policy())) {
+        let filled = apply(old.as_ref(), &policy);
+        prop_assert_eq!(&apply(Some(&filled), &filled), &filled);
+        prop_assert_eq!(&apply(None, &filled), &filled);
+    }
+
+    #[test]
+    fn a_creation_keeps_all_that_is_written(mut policy in any_policy()) {
+        // Without a record nothing is ours to derive again.
+        if let Some(metadata) = policy.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("annotations");
+        }
+        prop_assert!(keeps(&policy, &apply(None, &policy)));
+    }
+}
