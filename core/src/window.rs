@@ -15,6 +15,8 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+pub use calendar::Measures;
+
 /// Minutes of a day; `24:00` as an end.
 pub const MINUTES_OF_DAY: u16 = 24 * 60;
 
@@ -124,23 +126,29 @@ impl Windows {
         all
     }
 
+    /// P, D and the idle gap over the 53 weeks from `from`, in one walk; `None` without any occurrence.
+    #[must_use]
+    pub fn measures(&self, from: Timestamp) -> Option<Measures> {
+        calendar::measure(&self.entries, from)
+    }
+
     /// P: the longest time from the start of one occurrence to the start of the next, over the 53 weeks from `from`.
     /// One minute for a window that never closes, `None` without any occurrence.
     #[must_use]
     pub fn period(&self, from: Timestamp) -> Option<Duration> {
-        calendar::measure(&self.entries, from).map(|measures| measures.period)
+        self.measures(from).map(|measures| measures.period)
     }
 
     /// D: the shortest occurrence over the 53 weeks from `from`.
     #[must_use]
     pub fn shortest(&self, from: Timestamp) -> Option<Duration> {
-        calendar::measure(&self.entries, from).map(|measures| measures.shortest)
+        self.measures(from).map(|measures| measures.shortest)
     }
 
     /// The shortest closed interval over the 53 weeks from `from`; `None` for a window that never closes.
     #[must_use]
     pub fn idle_gap(&self, from: Timestamp) -> Option<Duration> {
-        calendar::measure(&self.entries, from).and_then(|measures| measures.idle_gap)
+        self.measures(from).and_then(|measures| measures.idle_gap)
     }
 }
 
