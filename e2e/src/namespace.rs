@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +31,8 @@ const WITH_PARENT: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
 /// Where the program runs, and who may end it.
 #[derive(Clone, Debug)]
 pub struct Isolation {
-    /// The process that others enter the namespace by; `None` on the machine's own loopback interface.
-    entrance: Option<u32>,
+    /// The command that others enter the namespace by; `None` on the machine's own loopback interface.
+    entry: Option<String>,
     interrupted: CancellationToken,
 }
 
@@ -57,7 +57,7 @@ pub fn enter() -> Result<Entered> {
     }
     let Some(prefix) = isolating() else {
         progress("Network namespaces are not permitted here; the cluster shares the loopback interface of this machine.");
-        return Ok(Entered::Here(Isolation { entrance: None, interrupted: CancellationToken::new() }));
+        return Ok(Entered::Here(Isolation { entry: None, interrupted: CancellationToken::new() }));
     };
     let program = std::env::current_exe().context("finding this program")?;
     let mut command = words(&prefix, program.as_os_str());
@@ -69,14 +69,13 @@ pub fn enter() -> Result<Entered> {
 impl Isolation {
     /// Command that runs another one in the same network; `None` when that is the machine's.
     #[must_use]
-    pub fn entry(&self) -> Option<String> {
-        let user = if is_root() { "" } else { " --user --preserve-credentials" };
-        self.entrance.map(|pid| format!("nsenter --target {pid}{user} --net"))
+    pub fn entry(&self) -> Option<&str> {
+        self.entry.as_deref()
     }
 
     /// Ends when somebody wants this run to end.
     pub async fn interrupted(&self) {
-        if self.entrance.is_some() {
+        if self.entry.is_some() {
             self.interrupted.cancelled().await;
         } else {
             any_signal().await;
@@ -110,7 +109,8 @@ fn inside() -> Result<Isolation> {
     }
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).context("reading from the outer process")?;
-    let entrance = line.trim().parse().with_context(|| format!("{INSIDE} is set by this program itself; unset it"))?;
+    let entry = line.trim().to_owned();
+    ensure!(!entry.is_empty(), "{INSIDE} is set by this program itself; unset it");
     let interrupted = CancellationToken::new();
     let end = interrupted.clone();
     std::thread::spawn(move || {
@@ -118,15 +118,15 @@ fn inside() -> Result<Isolation> {
         let _ended = std::io::stdin().lock().read_to_end(&mut rest);
         end.cancel();
     });
-    Ok(Isolation { entrance: Some(entrance), interrupted })
+    Ok(Isolation { entry: Some(entry), interrupted })
 }
 
 async fn supervise(command: Command) -> Result<ExitCode> {
     let mut child = tokio::process::Command::from(command).spawn().context("starting again in a namespace")?;
-    let entrance = child.id().context("the inner process has ended at once")?;
+    let id = child.id().context("the inner process has ended at once")?;
     let mut pipe =
         child.stdin.take().context("the inner process has no pipe")?.into_owned_fd().map(std::fs::File::from).context("taking the pipe")?;
-    writeln!(pipe, "{entrance}").context("writing to the inner process")?;
+    writeln!(pipe, "{}", entry(id, is_root())).context("writing to the inner process")?;
     let status = tokio::select! {
         status = child.wait() => status.context("waiting for the inner process")?,
         () = any_signal() => {
@@ -142,6 +142,12 @@ async fn supervise(command: Command) -> Result<ExitCode> {
         }
     };
     Ok(exit_code(status))
+}
+
+/// Only the outer process knows its number and its user as others see them.
+fn entry(process: u32, root: bool) -> String {
+    let user = if root { "" } else { " --user --preserve-credentials" };
+    format!("nsenter --target {process}{user} --net")
 }
 
 fn exit_code(status: ExitStatus) -> ExitCode {
@@ -210,9 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn only_a_namespace_has_an_entrance() {
-        let isolation = |entrance| Isolation { entrance, interrupted: CancellationToken::new() };
-        assert!(isolation(Some(7)).entry().is_some_and(|entry| entry.starts_with("nsenter --target 7") && entry.ends_with(" --net")));
-        assert_eq!(isolation(None).entry(), None);
+    fn others_enter_by_process_and_user() {
+        assert_eq!(entry(7, true), "nsenter --target 7 --net");
+        assert_eq!(entry(7, false), "nsenter --target 7 --user --preserve-credentials --net");
     }
 }

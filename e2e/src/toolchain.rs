@@ -90,8 +90,7 @@ impl Toolchain {
         check_go()?;
         let begun = Instant::now();
         progress(&format!(
-            "The test bed needs {} program(s) that are built from Go modules into {}. This happens once; with empty caches it takes about 10 minutes on 2 cores.",
-            missing.iter().map(|recipe| recipe.binaries.len()).sum::<usize>(),
+            "The programs of the test bed are built from Go modules into {}. This happens once; with empty caches it takes about 10 minutes on 2 cores.",
             self.cache.display()
         ));
         for (index, recipe) in missing.iter().enumerate() {
