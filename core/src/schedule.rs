@@ -26,8 +26,6 @@ pub const DRAIN_FALLBACK: Duration = Duration::from_secs(3600);
 pub const DRAIN_ESTIMATE: Duration = Duration::from_secs(600);
 /// Default of `provisioningEstimate`.
 pub const PROVISIONING_ESTIMATE: Duration = Duration::from_secs(300);
-/// The longest life of a node on EKS Auto Mode, grace period included.
-pub const HARD_CAP: Duration = Duration::from_secs(21 * 24 * 3600);
 
 const _: () = assert!(BUFFER.as_secs() == 4 * SHORT_REQUEUE.as_secs(), "the buffer is four short requeues");
 
@@ -99,7 +97,19 @@ pub fn derive(governing: &Governing, life: &PoolLife, claims: usize, now: Timest
     let (age_threshold, chances) = threshold(governing, expire_after, &measures, t_rot);
     let slot = t_rot_estimate.saturating_add(governing.cooldown_after);
     let capacity = slots(measures.shortest, slot);
-    let subject = judgement::Subject { governing, life, expire_after, measures, claims, t_rot, age_threshold, chances, slot, capacity };
+    let subject = judgement::Subject {
+        governing,
+        expire_after,
+        grace: life.termination_grace_period,
+        assumed_grace: DRAIN_FALLBACK,
+        measures,
+        claims,
+        t_rot,
+        age_threshold,
+        chances,
+        slot,
+        capacity,
+    };
     Derived { age_threshold, chances, capacity, t_rot, t_rot_estimate, period: Some(measures.period), findings: subject.findings() }
 }
 

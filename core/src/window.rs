@@ -5,35 +5,18 @@
 //! occur, and both passes of a repeated local time count. All arithmetic walks civil dates, never multiples of a day.
 
 pub mod calendar;
+mod entry;
 #[cfg(test)]
 mod tests;
 pub mod zone;
 
 use std::time::Duration;
 
-use jiff::civil::Weekday;
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-pub use calendar::Measures;
-
-/// Minutes of a day; `24:00` as an end.
-pub const MINUTES_OF_DAY: u16 = 24 * 60;
-
-/// One entry of `spec.maintenanceWindows`, parsed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Zone of the wall clock.
-    pub zone: TimeZone,
-    /// Name of the zone as the policy spells it.
-    pub zone_name: String,
-    /// Days on which an interval starts.
-    pub days: Vec<Weekday>,
-    /// Minute of the day, 0 to 1439, inclusive.
-    pub start: u16,
-    /// Minute of the day, 0 to 1440, exclusive; before `start` it is on the next day.
-    pub end: u16,
-}
+use calendar::ahead;
+pub use calendar::{Measures, Occurrence};
+pub use entry::{Entry, MINUTES_OF_DAY};
 
 /// The union of the entries of one policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,27 +24,10 @@ pub struct Windows {
     entries: Vec<Entry>,
 }
 
-/// A stretch of open time, adjacent and overlapping entries merged: `[open, close)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Occurrence {
-    /// First instant inside.
-    pub open: Timestamp,
-    /// First instant outside. For a window that never closes, the end of what was looked at.
-    pub close: Timestamp,
-}
-
 /// How far an opening is looked for first; longer than any interval and any pause of a week.
 const NEAR: SignedDuration = SignedDuration::from_hours(15 * 24);
 /// How far it is looked for before the answer is "none", and the longest occurrence that is told whole.
 const FAR: SignedDuration = SignedDuration::from_hours(400 * 24);
-
-impl Entry {
-    /// The interval ends on the day after the one on which it starts.
-    #[must_use]
-    pub fn crosses_midnight(&self) -> bool {
-        self.end < self.start
-    }
-}
 
 impl Windows {
     /// The union of `entries`.
@@ -79,7 +45,7 @@ impl Windows {
     /// A window is open at `now`.
     #[must_use]
     pub fn contains(&self, now: Timestamp) -> bool {
-        self.entries.iter().any(|entry| inside(entry, now))
+        self.entries.iter().any(|entry| entry.contains(now))
     }
 
     /// The merged occurrence that contains `now`.
@@ -150,28 +116,4 @@ impl Windows {
     pub fn idle_gap(&self, from: Timestamp) -> Option<Duration> {
         self.measures(from).and_then(|measures| measures.idle_gap)
     }
-}
-
-/// `at` plus `by`, or the last instant there is.
-fn ahead(at: Timestamp, by: SignedDuration) -> Timestamp {
-    at.saturating_add(by).unwrap_or(at)
-}
-
-/// The local time of `now` is inside the entry.
-fn inside(entry: &Entry, now: Timestamp) -> bool {
-    let local = entry.zone.to_datetime(now);
-    let minute = minute_of_day(local);
-    let day = local.date().weekday();
-    let starts_on = |day: Weekday| entry.days.contains(&day);
-    if entry.crosses_midnight() {
-        (starts_on(day) && minute >= entry.start) || (starts_on(day.previous()) && minute < entry.end)
-    } else {
-        starts_on(day) && minute >= entry.start && minute < entry.end
-    }
-}
-
-fn minute_of_day(local: jiff::civil::DateTime) -> u16 {
-    // Hours and minutes of a civil time are never negative.
-    let part = |value: i8| u16::try_from(value).unwrap_or_default();
-    part(local.hour()) * 60 + part(local.minute())
 }

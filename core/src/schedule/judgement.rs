@@ -6,17 +6,23 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::{DRAIN_FALLBACK, HARD_CAP, PoolLife, signed};
 use crate::duration::human;
 use crate::policy::finding::{Finding, FindingCode};
 use crate::policy::governing::{AgeThreshold, Governing};
 use crate::window::Measures;
 
+/// The longest life of a node on EKS Auto Mode, grace period included.
+const HARD_CAP: Duration = Duration::from_secs(21 * 24 * 3600);
+
 /// A policy, a pool, and what was derived from them.
 pub(super) struct Subject<'a> {
     pub(super) governing: &'a Governing,
-    pub(super) life: &'a PoolLife,
+    /// E of the pool's template.
     pub(super) expire_after: Duration,
+    /// tGP of the pool's template, if it sets one.
+    pub(super) grace: Option<Duration>,
+    /// What stands in for tGP if it does not.
+    pub(super) assumed_grace: Duration,
     pub(super) measures: Measures,
     pub(super) claims: usize,
     pub(super) t_rot: Duration,
@@ -92,7 +98,7 @@ impl Subject<'_> {
 
     fn aggressive(&self) -> Option<String> {
         let period = self.measures.period;
-        (self.age_threshold > SignedDuration::ZERO && self.age_threshold < signed(period)).then(|| {
+        (self.age_threshold > SignedDuration::ZERO && self.age_threshold.unsigned_abs() < period).then(|| {
             format!(
                 "nodes are due at the age of {}, less than the {} between windows, so most are rotated at each opening",
                 human(self.age_threshold.unsigned_abs()),
@@ -102,14 +108,13 @@ impl Subject<'_> {
     }
 
     fn no_grace(&self) -> Option<String> {
-        self.life
-            .termination_grace_period
+        self.grace
             .is_none()
             .then(|| "the NodePool's template sets no terminationGracePeriod, so a drain may never end; set one (1h is assumed)".to_owned())
     }
 
     fn hard_cap(&self) -> Option<String> {
-        let whole = self.expire_after.saturating_add(self.life.termination_grace_period.unwrap_or(DRAIN_FALLBACK));
+        let whole = self.expire_after.saturating_add(self.grace.unwrap_or(self.assumed_grace));
         (whole > HARD_CAP).then(|| {
             format!("expireAfter and terminationGracePeriod are {} together; EKS Auto Mode ends a node's life at 21d", human(whole))
         })
@@ -121,7 +126,7 @@ impl Subject<'_> {
     }
 
     fn long_drain(&self) -> Option<String> {
-        clamped(("drainEstimate", self.governing.drain_estimate?), ("terminationGracePeriod", self.life.termination_grace_period?))
+        clamped(("drainEstimate", self.governing.drain_estimate?), ("terminationGracePeriod", self.grace?))
     }
 
     fn long_provisioning(&self) -> Option<String> {

@@ -9,7 +9,16 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Entry, MINUTES_OF_DAY, Occurrence, ahead};
+use super::entry::{Entry, MINUTES_OF_DAY};
+
+/// A stretch of open time, adjacent and overlapping entries merged: `[open, close)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Occurrence {
+    /// First instant inside.
+    pub open: Timestamp,
+    /// First instant outside. For a window that never closes, the end of what was looked at.
+    pub close: Timestamp,
+}
 
 /// What a repeated local hour does to an interval that it cuts in two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +73,11 @@ pub fn measure(entries: &[Entry], from: Timestamp) -> Option<Measures> {
     let period = pairs().map(|(a, b)| elapsed(a.open, b.open)).max().unwrap_or_else(|| elapsed(from, until));
     let shortest = seen.iter().map(|o| elapsed(o.open, o.close)).min()?;
     Some(Measures { period, shortest, idle_gap: pairs().map(|(a, b)| elapsed(a.close, b.open)).min() })
+}
+
+/// `at` plus `by`, or the last instant there is.
+pub(super) fn ahead(at: Timestamp, by: SignedDuration) -> Timestamp {
+    at.saturating_add(by).unwrap_or(at)
 }
 
 fn elapsed(from: Timestamp, to: Timestamp) -> Duration {

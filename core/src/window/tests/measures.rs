@@ -1,0 +1,70 @@
+//! P, D and the idle gap of windows whose measures are known.
+
+use std::time::Duration;
+
+use super::*;
+
+fn hours(hours: u64) -> Option<Duration> {
+    Some(Duration::from_secs(hours * 3600))
+}
+
+fn minutes(minutes: u64) -> Option<Duration> {
+    Some(Duration::from_secs(minutes * 60))
+}
+
+type Row = (&'static str, Windows, Option<Duration>, Option<Duration>, Option<Duration>);
+
+fn rows() -> Vec<Row> {
+    let tokyo = |days: &[Weekday], start, end| windows("Asia/Tokyo", days, start, end);
+    let pair = |one, other| Windows::new(vec![one, other]);
+    let adjacent = pair(entry("UTC", &[Monday], "00:00", "02:00"), entry("UTC", &[Monday], "02:00", "06:00"));
+    let overlapping = pair(entry("UTC", &[Monday], "00:00", "04:00"), entry("UTC", &[Monday], "02:00", "06:00"));
+    let zones = pair(entry("UTC", &[Wednesday], "02:00", "06:00"), entry("Asia/Tokyo", &[Wednesday], "02:00", "06:00"));
+    let filled = pair(entry("UTC", &ALL, "00:00", "23:59"), entry("Asia/Tokyo", &ALL, "00:00", "23:59"));
+    let mixed = pair(entry("Europe/Paris", &[Sunday], "02:00", "06:00"), entry("America/New_York", &[Saturday], "21:00", "23:00"));
+    vec![
+        ("two days", tokyo(&[Wednesday, Saturday], "02:00", "06:00"), hours(96), hours(4), hours(68)),
+        ("one day", tokyo(&[Saturday], "02:00", "06:00"), hours(168), hours(4), hours(164)),
+        ("across the edge of the UTC week", tokyo(&[Monday], "06:00", "10:00"), hours(168), hours(4), hours(164)),
+        ("three days", windows("UTC", &[Monday, Wednesday, Friday], "00:00", "01:00"), hours(72), hours(1), hours(47)),
+        ("overnight", windows("UTC", &[Monday], "22:00", "04:00"), hours(168), hours(6), hours(162)),
+        ("adjacent entries are one", adjacent, hours(168), hours(6), hours(162)),
+        ("overlapping entries are one", overlapping, hours(168), hours(6), hours(162)),
+        ("two zones", zones, hours(159), hours(4), hours(5)),
+        ("c006 a minute closed at midnight", windows("UTC", &ALL, "00:00", "23:59"), hours(24), minutes(23 * 60 + 59), minutes(1)),
+        ("c050 each fills the other's minute", filled, minutes(1), hours(53 * 168), None),
+        ("every day to 24:00", windows("UTC", &ALL, "00:00", "24:00"), minutes(1), hours(53 * 168), None),
+        // New York's evening lies within the night of Paris, whose spring night is an hour short and autumn week an hour long.
+        ("c051 zones with other changes", mixed, hours(169), hours(3), hours(164)),
+        // Winter's Sunday noon is an hour later than summer's.
+        ("daylight saving never shortens P", windows("America/New_York", &[Sunday], "12:00", "13:00"), hours(169), hours(1), hours(166)),
+    ]
+}
+
+#[test]
+fn measures_of_the_fixtures() {
+    let from = at("2026-01-01T00:00:00Z");
+    for (name, windows, period, shortest, idle_gap) in rows() {
+        assert_eq!(windows.period(from), period, "P: {name}");
+        // A window that never closes is as long as what was looked at, and a little more.
+        assert!(windows.shortest(from) == shortest || (idle_gap.is_none() && windows.shortest(from) > shortest), "D: {name}");
+        assert_eq!(windows.idle_gap(from), idle_gap, "gap: {name}");
+    }
+}
+
+#[test]
+fn a_repeated_hour_makes_no_second_window_for_the_measures() {
+    let fold = windows("America/New_York", &[Sunday], "01:30", "03:00");
+    let from = at("2026-04-01T00:00:00Z");
+    // The spring gap leaves 01:30 to 02:00: half an hour. The fold's half hour does not count.
+    assert_eq!(fold.shortest(from), minutes(30));
+    assert_eq!(fold.idle_gap(from), minutes((7 * 24 - 2) * 60 + 30));
+}
+
+#[test]
+fn a_window_that_never_closes_has_no_edges() {
+    let now = at("2026-01-01T00:00:00Z");
+    let whole = windows("UTC", &ALL, "00:00", "24:00");
+    assert_eq!((whole.next_open(now), whole.next_close(now)), (None, None));
+    assert!(whole.occurrence(now).is_some());
+}
