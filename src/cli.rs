@@ -38,9 +38,24 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
+/// Flags that can each be read and yet do not go together; the process exits as for any other wrong use.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(pub(crate) String);
+
 /// A Go duration given as a flag.
 fn duration(text: &str) -> Result<Duration, String> {
     noderotation_core::duration::parse(text).map_err(|fault| fault.to_string())
+}
+
+/// The name of an object in Kubernetes, given as a flag.
+fn name(text: &str) -> Result<String, String> {
+    let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let inner = text.chars().all(|c| word(c) || c == '-');
+    if inner && text.len() <= 63 && text.starts_with(word) && text.ends_with(word) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("{text:?} is not a name in Kubernetes; write at most 63 lowercase letters, digits and inner dashes"))
 }
 
 #[cfg(test)]
@@ -62,5 +77,25 @@ mod tests {
         }
         let refusal = parse(&["--lease-duration", "1d"]).unwrap_err().to_string();
         assert!(refusal.contains("write 24h"), "{refusal}");
+    }
+
+    #[test]
+    fn names_are_those_that_kubernetes_knows() {
+        for text in ["a", "node-rotation-system", "7", &"x".repeat(63)] {
+            assert_eq!(name(text), Ok(text.to_owned()));
+        }
+        for text in ["", "-a", "a-", "A", "a b", "a/b", &"x".repeat(64)] {
+            assert!(name(text).unwrap_err().starts_with(&format!("{text:?} is not a name")));
+        }
+    }
+
+    #[test]
+    fn times_that_do_not_go_together_are_wrong_use() {
+        let run = |flags: &[&str]| {
+            let Command::Run(options) = Arguments::parse_from(["x", "run"].iter().chain(flags)).command else { panic!() };
+            run::run(*options).unwrap_err()
+        };
+        let error = run(&["--lease-duration", "10s"]);
+        assert!(error.is::<Usage>() && error.to_string().starts_with("--lease-duration"), "{error}");
     }
 }

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::http::header::{HeaderValue, USER_AGENT};
 use axum::http::{Request, Response};
 use futures::FutureExt;
 use kube::client::ClientBuilder;
@@ -41,22 +42,31 @@ pub(crate) enum Error {
 ///
 /// # Errors
 /// When none of these can be used.
-pub(crate) async fn connect(kubeconfig: Option<&Path>, metrics: Metrics) -> Result<Client, Error> {
+pub(crate) async fn connect(kubeconfig: Option<&Path>, identity: &str, metrics: Metrics) -> Result<Client, Error> {
     let from_variable = std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty());
     let file = match (kubeconfig, from_variable) {
         (Some(path), _) => Some(Kubeconfig::read_from(path).map_err(|e| Error::Kubeconfig(Box::new(e)))?),
         (None, Some(_)) => Kubeconfig::from_env().map_err(|e| Error::Kubeconfig(Box::new(e)))?,
         (None, None) => None,
     };
-    let mut config = match file {
+    let config = match file {
         Some(file) => {
             Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(|e| Error::Kubeconfig(Box::new(e)))?
         }
         None => Config::incluster().map_err(|e| Error::NotInCluster(Box::new(e)))?,
     };
+    build(config, identity, metrics)
+}
+
+/// The client of a configuration. The audit log of the API server then tells the replicas apart.
+fn build(mut config: Config, identity: &str, metrics: Metrics) -> Result<Client, Error> {
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config.read_timeout = None;
+    let agent = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
+    // An identity that no header can carry is left out.
+    let agent = HeaderValue::from_str(&format!("{agent} ({identity})")).unwrap_or_else(|_| HeaderValue::from_static(agent));
+    config.headers.push((USER_AGENT, agent));
     let builder = ClientBuilder::try_from(config).map_err(|e| Error::Build(Box::new(e)))?;
     Ok(builder.with_layer(&TimeoutLayer::new(ANSWER_TIMEOUT)).with_layer(&CountLayer(metrics)).build())
 }

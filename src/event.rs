@@ -84,7 +84,7 @@ struct Series {
 
 impl Writer {
     /// Writes until `stop` is cancelled, then what is waiting.
-    pub(crate) async fn run(mut self, stop: CancellationToken) {
+    pub(crate) async fn run(mut self, stop: CancellationToken) -> Result<(), std::convert::Infallible> {
         loop {
             let record = tokio::select! {
                 record = self.waiting.recv() => record,
@@ -92,12 +92,17 @@ impl Writer {
             };
             match record {
                 Some(record) => self.write(record).await,
-                None => return,
+                // Nobody is left who could hand anything over.
+                None => {
+                    stop.cancelled().await;
+                    break;
+                }
             }
         }
         while let Ok(record) = self.waiting.try_recv() {
             self.write(record).await;
         }
+        Ok(())
     }
 
     async fn write(&mut self, record: EventRecord) {

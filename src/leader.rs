@@ -17,6 +17,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+use crate::metrics::Metrics;
+
 use machine::{Action, Machine, Seen};
 
 /// Name of the Lease; the same as the Go controller's, so that the two cannot lead at once.
@@ -87,12 +89,13 @@ pub(crate) struct Election {
     timing: Timing,
     lead: Lead,
     leads: watch::Sender<bool>,
+    metrics: Metrics,
 }
 
 impl Election {
     /// An election in `namespace` under the name `identity`.
-    pub(crate) fn new(client: kube::Client, namespace: &str, identity: String, timing: Timing) -> Self {
-        Self { api: Api::namespaced(client, namespace), identity, timing, lead: Lead::default(), leads: watch::Sender::new(false) }
+    pub(crate) fn new(client: kube::Client, namespace: &str, identity: String, timing: Timing, metrics: Metrics) -> Self {
+        Self { metrics, api: Api::namespaced(client, namespace), identity, timing, lead: Lead::default(), leads: watch::Sender::new(false) }
     }
 
     /// The guard to ask before every write.
@@ -142,7 +145,10 @@ impl Election {
         let changed = self.leads.send_if_modified(|before| std::mem::replace(before, leads) != leads);
         match (changed, leads) {
             (true, true) => info!(identity = self.identity, "leading"),
-            (true, false) => warn!(identity = self.identity, "no longer leading"),
+            (true, false) => {
+                warn!(identity = self.identity, "no longer leading");
+                self.metrics.lease_lost();
+            }
             (false, _) => {}
         }
     }

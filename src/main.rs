@@ -10,7 +10,9 @@ mod leader;
 mod metrics;
 mod preflight;
 mod probe;
+mod shutdown;
 mod telemetry;
+mod term;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -24,7 +26,8 @@ fn main() -> ExitCode {
         Err(error) => {
             // Without a standard error there is nobody left to tell.
             let _untold = writeln!(std::io::stderr(), "error: {error:#}");
-            ExitCode::FAILURE
+            // The code that clap uses for flags that it cannot read.
+            if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use prometheus::{CounterVec, Encoder, Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TextEncoder};
+use prometheus::{
+    CounterVec, Encoder, Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, TextEncoder,
+};
 
 /// Absorbing waits of seconds and drains of a day; the doubling from 30 s is what existing dashboards know.
 const PHASE_BUCKETS: [f64; 17] =
@@ -78,6 +80,7 @@ struct Series {
     admission_seconds: HistogramVec,
     requests: IntCounterVec,
     leader: Gauge,
+    lease_lost: IntCounter,
     ready_to_lead: Gauge,
     certificate_not_after: Gauge,
     events_dropped: CounterVec,
@@ -123,6 +126,10 @@ impl Metrics {
             )?,
             requests: counter("noderotation_api_requests_total", "Requests to the API server.", &["verb", "code"])?,
             leader: gauge("noderotation_leader", "1 while this replica leads.")?,
+            lease_lost: register(
+                &registry,
+                IntCounter::new("noderotation_lease_lost_total", "Times that this replica stopped leading without being told to."),
+            )?,
             ready_to_lead: gauge("noderotation_preflight_ok", "1 when the cluster serves and permits what the controller needs.")?,
             certificate_not_after: gauge(
                 "noderotation_certificate_not_after_timestamp",
@@ -217,6 +224,11 @@ impl Metrics {
     /// This replica leads, or not.
     pub(crate) fn leader(&self, leads: bool) {
         self.0.leader.set(flag(leads));
+    }
+
+    /// The lease was lost.
+    pub(crate) fn lease_lost(&self) {
+        self.0.lease_lost.inc();
     }
 
     /// The cluster serves and permits what is needed, or not.
