@@ -1,3 +1,5 @@
+//! Stories from looks that were noted down.
+
 use serde_json::json;
 
 use super::*;
