@@ -138,4 +138,25 @@ mod tests {
         assert_eq!(outcome(&[all, broken.clone()]), "broken is invalid");
         assert_eq!(outcome(&[tier, broken]), "tie of broken and tier");
     }
+
+    #[test]
+    fn a_policy_whose_selector_cannot_be_read_selects_nothing() {
+        let all = policy("all", &json!({}), "15m");
+        assert_eq!(outcome(&[all.clone(), policy("garbled", &json!({"team": 3}), "15m")]), "governed by all");
+        // Its twin selects the pool, and then nobody else governs it.
+        assert_eq!(outcome(&[all, policy("garbled", &json!({"team": "a"}), "15 minutes")]), "garbled is invalid");
+    }
+
+    #[test]
+    fn the_messages_say_what_to_change() {
+        let message = |policies: &[PolicyEntry]| match resolve(&[("team".to_owned(), "a".to_owned())].into(), policies) {
+            Resolution::Conflict { message, .. } | Resolution::Invalid { message, .. } => message,
+            Resolution::Governed(_) | Resolution::Ungoverned => String::new(),
+        };
+        let one = policy("one", &json!({"team": "a"}), "15m");
+        let two = policy("two", &json!({"team": "a"}), "0s");
+        insta::assert_snapshot!(message(&[two.clone(), one.clone()]), @"the RotationPolicies one, two select the NodePool with equally many selector entries (1), so none governs it; make one more specific");
+        insta::assert_snapshot!(message(std::slice::from_ref(&two)), @r#"the RotationPolicy two is invalid: spec.surge.readyTimeout: "0s" must be longer than zero; write for example 15m"#);
+        assert_eq!(message(&[one]), "");
+    }
 }
