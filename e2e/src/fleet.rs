@@ -136,17 +136,6 @@ impl Fleet {
         Ok(policy)
     }
 
-    /// A budget that permits no eviction, so that a drain does not end.
-    #[must_use]
-    pub fn blocking_budget(&self) -> Value {
-        json!({
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": self.name, "namespace": NAMESPACE},
-            "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {LABEL: self.name}}},
-        })
-    }
-
     /// Creates NodePool and Deployment and waits until all Pods run, without a policy.
     ///
     /// # Errors

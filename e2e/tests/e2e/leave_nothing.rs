@@ -22,30 +22,26 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
 }
 
 async fn after_sigterm(first: &Cluster) -> Result<()> {
-    let second = Second::boot(first).await?;
-    second.signal("TERM").await?;
-    second.nothing_is_left().await?;
-    let folder = second.folder.clone();
+    let folder = Second::boot(first).await?.end("TERM").await?;
     ensure!(!fs::exists(&folder).context("looking for the folder")?, "{folder} is left");
     Ok(())
 }
 
 async fn after_sigkill(first: &Cluster) -> Result<()> {
-    let second = Second::boot(first).await?;
-    second.signal("KILL").await?;
-    second.nothing_is_left().await?;
-    // Nobody was left to remove it.
-    fs::remove_dir_all(&second.folder).with_context(|| format!("removing {}", second.folder))
+    let folder = Second::boot(first).await?.end("KILL").await?;
+    // Nobody may have been left to remove the folder; the next run does that.
+    let next = Second::boot(first).await?;
+    ensure!(!fs::exists(&folder).context("looking for the folder")?, "{folder} is left");
+    next.end("TERM").await?;
+    Ok(())
 }
 
 async fn two_clusters_do_not_share_anything(first: &Cluster) -> Result<()> {
     let second = Second::boot(first).await?;
-    let kubeconfig = first.kubeconfig();
-    ensure!(!kubeconfig.starts_with(&second.folder), "both use {}", second.folder);
-    // Both answer while the other is up, and the first does after the second has ended.
+    ensure!(!first.kubeconfig().starts_with(&second.folder), "both use {}", second.folder);
+    // The first one answers while the other is up, and after that has ended.
     first.kubectl(&["create", "configmap", "first"]).await?.accepted()?;
-    second.signal("TERM").await?;
-    second.nothing_is_left().await?;
+    second.end("TERM").await?;
     first.kubectl(&["delete", "configmap", "first"]).await?.accepted()?;
     Ok(())
 }
@@ -85,19 +81,18 @@ impl Second {
         Ok(second)
     }
 
-    async fn signal(&self, signal: &str) -> Result<()> {
+    /// Sends a signal to the outer process and waits until every process of the run is gone; returns the run's folder.
+    async fn end(mut self, signal: &str) -> Result<String> {
         let id = self.child.id().context("it has ended by itself")?;
         let sent = Command::new("sh").args(["-c", "kill -s \"$0\" \"$1\"", signal, &id.to_string()]).status().await;
         ensure!(sent.context("sending a signal")?.success(), "SIG{signal} was not sent");
-        Ok(())
-    }
-
-    async fn nothing_is_left(&self) -> Result<()> {
+        tokio::time::timeout(SOON, self.child.wait()).await.context("waiting for the outer process")??;
         until("the end of every process of the second cluster", SOON, async || {
             let left = self.processes()?;
             Ok(if left.is_empty() { Look::Done(()) } else { Look::NotYet(left.join("; ")) })
         })
-        .await
+        .await?;
+        Ok(self.folder)
     }
 
     /// Command lines of the processes that name its folder, there or in their environment.
