@@ -4,25 +4,27 @@
 //! was read, so that of two candidates one loses. Losing the lease is an ordinary event: the replica goes on serving
 //! admission and campaigns again.
 
-pub(crate) mod machine;
+mod lead;
+mod lease;
+mod machine;
 
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, PostParams};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use crate::metrics::Metrics;
 
-use machine::{Action, Machine, Seen};
+pub(crate) use lead::Lead;
+pub(crate) use lease::LEASE;
 
-/// Name of the Lease; the same as the Go controller's, so that the two cannot lead at once.
-pub(crate) const LEASE: &str = "node-rotation-controller.noderotation.io";
+use lead::Sent;
+use machine::{Action, Machine};
 
 /// How long leadership lasts and how often it is renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,38 +50,28 @@ impl Timing {
     }
 }
 
-/// Asked before every write: does this replica still lead?
-#[derive(Clone, Default)]
-pub(crate) struct Lead(Arc<RwLock<Option<Until>>>);
-
-/// The end of what the last confirmed renewal gave us, on both clocks: the monotonic one stands still while a machine
-/// is suspended, and the other one may be set.
-#[derive(Clone, Copy)]
-struct Until {
-    monotonic: Instant,
-    wall: SystemTime,
+/// What one campaign remembers.
+struct Campaign {
+    machine: Machine,
+    start: Instant,
+    /// The lease as our last write left it, if nothing has gone wrong since.
+    held: Option<Lease>,
 }
 
-impl Lead {
-    /// A lead that never ends, for a controller that runs without election.
-    pub(crate) fn forever() -> Self {
-        let lead = Self::default();
-        let far = Duration::from_secs(100 * 365 * 24 * 3600);
-        lead.set(Some((Instant::now(), SystemTime::now())), far);
-        lead
-    }
+/// Why a try came to nothing.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    /// The API server, or the way to it, failed.
+    #[error(transparent)]
+    Api(Box<kube::Error>),
+    /// No answer within half of the deadline.
+    #[error("no answer")]
+    Silent,
+}
 
-    /// This replica may write now.
-    pub(crate) fn holds(&self) -> bool {
-        let until = *self.0.read().unwrap_or_else(PoisonError::into_inner);
-        until.is_some_and(|until| Instant::now() < until.monotonic && SystemTime::now() < until.wall)
-    }
-
-    fn set(&self, sent: Option<(Instant, SystemTime)>, lasts: Duration) {
-        let until =
-            sent.and_then(|(monotonic, wall)| Some(Until { monotonic: monotonic.checked_add(lasts)?, wall: wall.checked_add(lasts)? }));
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = until;
-    }
+/// Someone else has written, removed or made the lease since it was read.
+fn overtaken(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.is_conflict() || status.is_already_exists() || status.is_not_found())
 }
 
 /// Campaigns for the lease, keeps it, and tells when it comes and goes.
@@ -110,10 +102,12 @@ impl Election {
 
     /// Campaigns until `stop` is cancelled; the caller has ended what the leader does by then, and the lease is released.
     pub(crate) async fn run(self, stop: CancellationToken) {
-        let start = Instant::now();
-        let mut machine = Machine::new(self.identity.clone(), self.timing);
+        let mut campaign = Campaign { machine: Machine::new(self.identity.clone(), self.timing), start: Instant::now(), held: None };
         loop {
-            self.round(&mut machine, start).await;
+            tokio::select! {
+                () = self.round(&mut campaign) => {}
+                () = stop.cancelled() => break,
+            }
             tokio::select! {
                 () = tokio::time::sleep(self.timing.retry_period) => {}
                 () = stop.cancelled() => break,
@@ -122,26 +116,17 @@ impl Election {
         self.release().await;
     }
 
-    async fn round(&self, machine: &mut Machine, start: Instant) {
-        let sent = (Instant::now(), SystemTime::now());
-        let bound = self.timing.retry_period.max(Duration::from_secs(1)).min(self.timing.renew_deadline);
-        let confirmed = match tokio::time::timeout(bound, self.try_once(machine, start)).await {
-            Ok(Ok(confirmed)) => confirmed,
-            Ok(Err(error)) => {
-                debug!(error = %error, "lease not renewed");
-                false
-            }
-            Err(_) => {
-                debug!("lease not renewed: no answer in time");
-                false
-            }
-        };
-        if confirmed {
-            self.lead.set(Some(sent), self.timing.renew_deadline);
-        } else if machine.lost() {
-            self.lead.set(None, Duration::ZERO);
+    /// One try. It ends with the lead at the latest, so that the end is told when it comes.
+    async fn round(&self, campaign: &mut Campaign) {
+        let bound = self.lead.remaining().unwrap_or(self.timing.renew_deadline);
+        match tokio::time::timeout(bound, self.try_once(campaign)).await {
+            Ok(Ok(Some(sent))) => self.lead.set(Some(sent), self.timing.renew_deadline),
+            Ok(Ok(None)) if campaign.machine.lost() => self.lead.set(None, Duration::ZERO),
+            Ok(Ok(None)) => {}
+            Ok(Err(error)) => debug!(error = %error, "lease not renewed"),
+            Err(_) => debug!("lease not renewed in time"),
         }
-        let leads = self.lead.holds();
+        let leads = self.lead.remaining().is_some();
         let changed = self.leads.send_if_modified(|before| std::mem::replace(before, leads) != leads);
         match (changed, leads) {
             (true, true) => info!(identity = self.identity, "leading"),
@@ -153,44 +138,47 @@ impl Election {
         }
     }
 
-    /// Reads the lease, asks the machine, writes; true when the lease is ours as of this answer.
-    async fn try_once(&self, machine: &mut Machine, start: Instant) -> Result<bool, kube::Error> {
-        let lease = self.api.get_opt(LEASE).await?;
-        let seen = lease.as_ref().map(seen);
-        match (machine.judge(seen.as_ref(), start.elapsed()), lease) {
-            (Action::Wait, _) => Ok(false),
-            (Action::Take | Action::Renew, None) => self.won(self.api.create(&PostParams::default(), &self.lease(None)).await),
-            (Action::Take | Action::Renew, Some(lease)) => {
-                let lease = self.lease(Some(lease));
-                self.won(self.api.replace(LEASE, &PostParams::default(), &lease).await)
-            }
+    /// Writes ourselves into the lease if the rules allow it; the answer is when that write was sent, if it landed.
+    async fn try_once(&self, campaign: &mut Campaign) -> Result<Option<Sent>, Error> {
+        // Our own last write needs no reading: if anything has changed since, this one is refused.
+        if let Some(held) = campaign.held.take()
+            && let Some(sent) = self.write(campaign, Some(held)).await?
+        {
+            return Ok(Some(sent));
+        }
+        let lease = self.bounded(self.api.get_opt(LEASE)).await?;
+        let seen = lease.as_ref().map(lease::seen);
+        match campaign.machine.judge(seen.as_ref(), campaign.start.elapsed()) {
+            Action::Wait => Ok(None),
+            Action::Take | Action::Renew => self.write(campaign, lease).await,
         }
     }
 
-    fn won(&self, written: Result<Lease, kube::Error>) -> Result<bool, kube::Error> {
+    async fn write(&self, campaign: &mut Campaign, read: Option<Lease>) -> Result<Option<Sent>, Error> {
+        let exists = read.is_some();
+        let lease = lease::held(read, &self.identity, self.timing.lease_duration, Timestamp::now());
+        let params = PostParams::default();
+        let sent = (Instant::now(), SystemTime::now());
+        let written = if exists {
+            self.bounded(self.api.replace(LEASE, &params, &lease)).await
+        } else {
+            self.bounded(self.api.create(&params, &lease)).await
+        };
         match written {
-            Ok(_) => Ok(true),
-            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(false),
+            Ok(lease) => {
+                campaign.held = Some(lease);
+                Ok(Some(sent))
+            }
+            // Somebody else was faster, or took the lease away.
+            Err(Error::Api(error)) if overtaken(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The lease as ours, on top of what was read.
-    fn lease(&self, read: Option<Lease>) -> Lease {
-        let now = MicroTime(Timestamp::now());
-        let mut lease = read.unwrap_or_else(|| Lease {
-            metadata: ObjectMeta { name: Some(LEASE.to_owned()), ..ObjectMeta::default() },
-            ..Lease::default()
-        });
-        let spec = lease.spec.get_or_insert_with(LeaseSpec::default);
-        if spec.holder_identity.as_deref() != Some(self.identity.as_str()) {
-            spec.acquire_time = Some(now.clone());
-            spec.lease_transitions = Some(spec.lease_transitions.unwrap_or(0).saturating_add(1));
-        }
-        spec.holder_identity = Some(self.identity.clone());
-        spec.lease_duration_seconds = Some(i32::try_from(self.timing.lease_duration.as_secs()).unwrap_or(i32::MAX).max(1));
-        spec.renew_time = Some(now);
-        lease
+    /// Half of the deadline for one request, so that a connection that died in silence leaves time for another.
+    async fn bounded<T>(&self, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Error> {
+        let answer = tokio::time::timeout(self.timing.renew_deadline / 2, call).await.map_err(|_| Error::Silent)?;
+        answer.map_err(|error| Error::Api(Box::new(error)))
     }
 
     /// Gives the lease back, so that another replica need not wait for its end.
@@ -198,14 +186,8 @@ impl Election {
         self.lead.set(None, Duration::ZERO);
         self.leads.send_replace(false);
         let released = async {
-            let Some(mut lease) = self.api.get_opt(LEASE).await? else {
-                return Ok(());
-            };
-            let spec = lease.spec.get_or_insert_with(LeaseSpec::default);
-            if spec.holder_identity.as_deref() == Some(self.identity.as_str()) {
-                spec.holder_identity = Some(String::new());
-                spec.lease_duration_seconds = Some(1);
-                spec.renew_time = Some(MicroTime(Timestamp::now()));
+            let lease = self.api.get_opt(LEASE).await?;
+            if let Some(lease) = lease.and_then(|lease| lease::released(lease, &self.identity, Timestamp::now())) {
                 self.api.replace(LEASE, &PostParams::default(), &lease).await?;
                 info!("lease released");
             }
@@ -217,12 +199,5 @@ impl Election {
     }
 }
 
-fn seen(lease: &Lease) -> Seen {
-    let spec = lease.spec.clone().unwrap_or_default();
-    let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
-    Seen {
-        holder: spec.holder_identity.unwrap_or_default(),
-        version: lease.metadata.resource_version.clone().unwrap_or_default(),
-        duration: Duration::from_secs(seconds.unwrap_or(0)),
-    }
-}
+#[cfg(test)]
+mod tests;
