@@ -194,3 +194,32 @@ fn no_code_outside_tests_can_panic_on_purpose() {
         }
     }
 }
+
+#[test]
+fn every_test_that_a_document_names_exists() {
+    let code: String = sources().iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let mut named = 0;
+    for document in ["ARCHITECTURE.md", "docs/adr/0001-deviations-from-the-specification.md"] {
+        for word in read(document).split('`').skip(1).step_by(2) {
+            let is_test = word.matches('_').count() >= 3 && word.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit());
+            if is_test {
+                named += 1;
+                assert!(code.contains(&format!("fn {word}(")), "{document} names the test {word}, which does not exist");
+            }
+        }
+    }
+    assert!(named > 10, "only {named} tests are named");
+}
+
+#[test]
+fn every_room_that_the_architecture_names_exists() {
+    let rooms: Vec<String> =
+        read("ARCHITECTURE.md").lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(str::to_owned)).collect();
+    assert!(rooms.len() >= 8, "the table of rooms was not read");
+    for room in &rooms {
+        assert!(root().join(room).exists(), "ARCHITECTURE.md names {room}, which does not exist");
+    }
+    for member in ["core/", "cert/", "webhook/", "e2e/", "src/", "charts/", "crds/"] {
+        assert!(rooms.iter().any(|room| room == member), "ARCHITECTURE.md does not name {member}");
+    }
+}
