@@ -10,6 +10,8 @@ mod leader;
 mod metrics;
 mod preflight;
 mod probe;
+#[cfg(test)]
+mod scripted;
 mod shutdown;
 mod telemetry;
 mod term;

@@ -44,6 +44,8 @@ pub const SURGE_FOR: &str = "noderotation.io/surge-for";
 pub const DO_NOT_DISRUPT_OWNED: &str = "noderotation.io/do-not-disrupt-owned";
 /// Node: we, not an operator of the cluster, made it unschedulable (§5.3).
 pub const CORDONED: &str = "noderotation.io/cordoned";
+/// Event: the objects that it is about, the same for all events of one rotation (D14).
+pub const CORRELATION: &str = "noderotation.io/correlation";
 /// Karpenter's protection against voluntary disruption; in force only with the exact value `true`.
 pub const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 /// Karpenter's label that names the NodePool of a NodeClaim or Node.
