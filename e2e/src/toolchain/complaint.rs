@@ -11,7 +11,7 @@ const CAUSES: &[(&str, &str)] = &[
         "no space left on device",
         "the disk is full; free about 12 GB, or set GOCACHE, GOMODCACHE and NODE_ROTATION_E2E_CACHE to folders on another disk",
     ),
-    ("GOPROXY=off", "GOPROXY is `off`, so no module can be fetched; set GOPROXY=https://proxy.golang.org,direct or to a mirror"),
+    ("GOPROXY=off", "GOPROXY is `off`, so no module can be fetched; unset it, or set it to a mirror"),
     ("GOSUMDB=off", "GOSUMDB is `off`, so the Go release cannot be verified; unset GOSUMDB"),
     (
         "SECURITY ERROR",
@@ -30,7 +30,7 @@ const CAUSES: &[(&str, &str)] = &[
     ("407 Proxy Authentication Required", "the HTTP proxy wants a password; put it into HTTPS_PROXY"),
     (
         "toolchain not available",
-        "the module proxy does not offer the Go release that is needed; set GOPROXY to one that does, such as https://proxy.golang.org",
+        "the module proxy does not offer the Go release that is needed; unset GOPROXY, or set it to one that does",
     ),
     ("signal: killed", "the compiler was killed, most likely for lack of memory; 4 GB must be free"),
 ];
