@@ -28,10 +28,7 @@ const CAUSES: &[(&str, &str)] = &[
         "the module proxy's certificate is not trusted here; install your proxy's CA certificate in the system's store",
     ),
     ("407 Proxy Authentication Required", "the HTTP proxy wants a password; put it into HTTPS_PROXY"),
-    (
-        "toolchain not available",
-        "the module proxy does not offer the Go release that is needed; unset GOPROXY, or set it to one that does",
-    ),
+    ("toolchain not available", "the module proxy does not offer the Go release that is needed; unset GOPROXY, or set it to one that does"),
     ("signal: killed", "the compiler was killed, most likely for lack of memory; 4 GB must be free"),
 ];
 
