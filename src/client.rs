@@ -104,7 +104,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let verb = verb(request.method().as_str());
+        let verb = verb(&request);
         let metrics = self.metrics.clone();
         let answer = self.inner.call(request);
         Box::pin(answer.inspect(move |answer| match answer {
@@ -114,9 +114,11 @@ where
     }
 }
 
-/// One of a fixed set, so that the label stays bounded.
-fn verb(method: &str) -> &'static str {
-    match method {
+/// One of a fixed set, so that the label stays bounded. A watch counts once, when it begins.
+fn verb<B>(request: &Request<B>) -> &'static str {
+    let watch = request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"));
+    match request.method().as_str() {
+        "GET" if watch => "watch",
         "GET" => "get",
         "POST" => "post",
         "PUT" => "put",
@@ -125,3 +127,6 @@ fn verb(method: &str) -> &'static str {
         _ => "other",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! What a scrape shows, and that its names are those that others rely on.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// Names, types and labels that alerts and dashboards for this CRD know. A change here is a break for them.
+const KNOWN: [(&str, &str, &str); 18] = [
+    ("noderotation_age_threshold_seconds", "gauge", "nodepool"),
+    ("noderotation_candidates", "gauge", "nodepool"),
+    ("noderotation_completed_total", "counter", "nodepool,outcome"),
+    ("noderotation_drain_stuck", "gauge", "nodepool"),
+    ("noderotation_duration_seconds", "histogram", "nodepool,phase"),
+    ("noderotation_forceful_fallback_total", "counter", "nodepool"),
+    ("noderotation_freeze_until_timestamp", "gauge", "nodepool"),
+    ("noderotation_in_backoff", "gauge", "nodepool"),
+    ("noderotation_in_progress", "gauge", "nodepool"),
+    ("noderotation_policy_conflict", "gauge", "nodepool"),
+    ("noderotation_retry_count", "gauge", "nodepool"),
+    ("noderotation_rotation_chances", "gauge", "nodepool"),
+    ("noderotation_short_lead_nodes", "gauge", "nodepool"),
+    ("noderotation_t_rot_bound_seconds", "gauge", "nodepool"),
+    ("noderotation_t_rot_estimate_seconds", "gauge", "nodepool"),
+    ("noderotation_throughput_capacity", "gauge", "nodepool"),
+    ("noderotation_window_active", "gauge", "nodepool"),
+    ("noderotation_window_period_seconds", "gauge", "nodepool"),
+];
+
+/// Metrics of which every series has been touched.
+fn touched() -> Metrics {
+    let metrics = Metrics::new("1.0.0", "2026a").unwrap();
+    metrics.gauges("p", &PoolGauges { candidates: 3.0, ..PoolGauges::default() });
+    metrics.completed("p", "success");
+    metrics.observe_phase("p", "drain", 7.0);
+    metrics.reconcile("success", 0.02);
+    metrics.admission("CREATE", "allowed", 0.002);
+    metrics.api_request("get", "200");
+    metrics.leader(true);
+    metrics.lease_lost();
+    metrics.preflight(true);
+    metrics.certificate_not_after(1.0);
+    metrics.event_dropped("queue");
+    metrics
+}
+
+/// Type, help and labels of every family that a scrape shows.
+fn families(metrics: &Metrics) -> BTreeMap<String, (String, String, String)> {
+    let families = metrics.0.registry.gather();
+    let families = families.iter().map(|family| {
+        let labels = family.get_metric()[0].get_label().iter().map(|label| label.name().to_owned()).collect::<Vec<_>>();
+        let kind = format!("{:?}", family.get_field_type()).to_lowercase();
+        (family.name().to_owned(), (kind, family.help().to_owned(), labels.join(",")))
+    });
+    families.collect()
+}
+
+fn lines(metrics: &Metrics, pool: &str) -> Vec<String> {
+    let label = format!("nodepool=\"{pool}\"");
+    metrics.render().lines().filter(|line| line.contains(&label)).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_names_that_others_rely_on_are_there() {
+    let families = families(&touched());
+    for (name, kind, labels) in KNOWN {
+        let family = families.get(name).map(|(kind, _, labels)| (kind.as_str(), labels.as_str()));
+        assert_eq!(family, Some((kind, labels)), "{name}");
+    }
+}
+
+#[test]
+fn every_name_follows_the_conventions_and_every_help_is_a_sentence() {
+    let families = families(&touched());
+    assert!(families.len() > KNOWN.len());
+    for (name, (kind, help, _)) in families {
+        assert!(name.starts_with("noderotation_"), "{name}");
+        assert_eq!(name.ends_with("_total"), kind == "counter", "{name} is a {kind}");
+        assert!(kind != "histogram" || name.ends_with("_seconds"), "{name}");
+        assert!(help.ends_with('.'), "{name}: {help}");
+    }
+}
+
+#[test]
+fn counters_start_at_zero_and_outlive_the_gauges() {
+    let metrics = touched();
+    let all = lines(&metrics, "p");
+    assert!(all.contains(&"noderotation_candidates{nodepool=\"p\"} 3".to_owned()));
+    assert!(all.contains(&"noderotation_completed_total{nodepool=\"p\",outcome=\"expired\"} 0".to_owned()));
+    metrics.policy_conflict("p");
+    let left = lines(&metrics, "p");
+    assert!(left.contains(&"noderotation_policy_conflict{nodepool=\"p\"} 1".to_owned()));
+    assert!(left.contains(&"noderotation_completed_total{nodepool=\"p\",outcome=\"success\"} 1".to_owned()));
+    assert!(!left.iter().any(|line| line.starts_with("noderotation_candidates")));
+}
+
+#[test]
+fn nothing_is_left_of_a_pool_that_is_gone_and_its_neighbour_stays() {
+    let metrics = touched();
+    metrics.gauges("q", &PoolGauges::default());
+    let before = lines(&metrics, "q");
+    metrics.drop_pool("p");
+    assert_eq!(lines(&metrics, "p"), Vec::<String>::new());
+    assert_eq!(lines(&metrics, "q"), before);
+}
+
+#[test]
+fn a_pool_that_is_governed_again_has_no_conflict() {
+    let metrics = touched();
+    metrics.policy_conflict("p");
+    metrics.gauges("p", &PoolGauges::default());
+    assert!(lines(&metrics, "p").contains(&"noderotation_policy_conflict{nodepool=\"p\"} 0".to_owned()));
+}
+
+#[test]
+fn the_buckets_contain_those_of_existing_dashboards_and_ascend() {
+    for k in 0..10 {
+        assert!(table::PHASE_BUCKETS.contains(&(30.0 * f64::from(1 << k))));
+    }
+    for buckets in [&table::PHASE_BUCKETS[..], &table::REQUEST_BUCKETS, &table::PASS_BUCKETS] {
+        assert!(buckets.is_sorted_by(|a, b| a < b));
+    }
+}
