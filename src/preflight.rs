@@ -1,87 +1,101 @@
 //! Does the cluster serve what the controller needs, and may it do what it must (§5.1, D13)?
 //!
-//! Asked before leading. A failure never ends the process: admission must go on, and the cluster may be on its way.
+//! Asked before leading. A failure never ends the process: admission must go on, and the cluster may be on its way. What
+//! is wrong is told all at once, each fault with its remedy.
 
+mod need;
+
+use futures::future::join_all;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::Client;
 use kube::api::{Api, PostParams};
 
-/// One thing that the controller does with a resource.
-struct Need {
-    group: &'static str,
-    resource: &'static str,
-    subresource: &'static str,
-    verbs: &'static [&'static str],
-    /// Only in the controller's own namespace.
-    namespaced: bool,
+use need::{NEEDS, Need, SERVED, Scope, Served};
+
+/// One thing that is wrong with the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// What, and what to do.
+    pub(crate) sentence: String,
+    /// It keeps this replica from leading.
+    pub(crate) vital: bool,
 }
 
-/// Everything that leading takes. The chart's role grants just this.
-const NEEDS: [Need; 7] = [
-    Need { group: "karpenter.sh", resource: "nodepools", subresource: "", verbs: &["get", "list", "watch", "patch"], namespaced: false },
-    Need {
-        group: "karpenter.sh",
-        resource: "nodeclaims",
-        subresource: "",
-        verbs: &["get", "list", "watch", "patch", "delete"],
-        namespaced: false,
-    },
-    Need { group: "", resource: "nodes", subresource: "", verbs: &["get", "list", "watch", "patch"], namespaced: false },
-    Need { group: "", resource: "pods", subresource: "", verbs: &["list"], namespaced: false },
-    Need { group: "", resource: "pods", subresource: "", verbs: &["get", "watch", "create", "delete"], namespaced: true },
-    Need { group: "noderotation.io", resource: "rotationpolicies", subresource: "", verbs: &["list", "watch"], namespaced: false },
-    Need { group: "noderotation.io", resource: "rotationpolicies", subresource: "status", verbs: &["patch"], namespaced: false },
-];
-
-/// What keeps the controller from leading, each a sentence; empty when nothing does.
-pub(crate) async fn problems(client: &Client, namespace: &str) -> Vec<String> {
+/// All that is wrong; empty when nothing is.
+pub(crate) async fn problems(client: &Client, namespace: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
-    serves(client, "karpenter.sh/v1", &["nodepools", "nodeclaims"], "install Karpenter 1.0 or later", &mut problems).await;
-    let ours = "install the CustomResourceDefinition: node-rotation-controller crd | kubectl apply -f -";
-    serves(client, "noderotation.io/v1alpha1", &["rotationpolicies"], ours, &mut problems).await;
-    for need in &NEEDS {
-        for verb in need.verbs {
-            problems.extend(permission(client, namespace, need, verb).await);
+    for served in join_all(SERVED.iter().map(|served| missing(client, served))).await {
+        problems.extend(served.into_iter().map(|sentence| Problem { sentence, vital: true }));
+    }
+    let reviews = NEEDS.iter().flat_map(|need| need.verbs.iter().map(move |verb| review(client, namespace, need, verb)));
+    for problem in join_all(reviews).await.into_iter().flatten() {
+        // A cluster that answers no such question gives the same answer to each.
+        if !problems.contains(&problem) {
+            problems.push(problem);
         }
     }
     problems
 }
 
-async fn serves(client: &Client, version: &str, resources: &[&str], remedy: &str, problems: &mut Vec<String>) {
+async fn missing(client: &Client, served: &Served) -> Vec<String> {
+    let Served { version, resources, remedy } = served;
     match client.list_api_group_resources(version).await {
         Ok(list) => {
             let missing = resources.iter().filter(|wanted| !list.resources.iter().any(|served| served.name == **wanted));
-            problems.extend(missing.map(|resource| format!("the cluster does not serve {resource} of {version}; {remedy}")));
+            missing.map(|resource| format!("the cluster does not serve {resource} of {version}; {remedy}")).collect()
         }
-        Err(kube::Error::Api(status)) if status.is_not_found() => {
-            problems.push(format!("the cluster does not serve {version}; {remedy}"));
-        }
-        Err(error) => problems.push(format!("the API server does not say whether it serves {version}: {error}")),
+        Err(kube::Error::Api(status)) if status.is_not_found() => vec![format!("the cluster does not serve {version}; {remedy}")],
+        Err(error) => vec![format!("the API server does not say whether it serves {version}: {error}")],
     }
 }
 
-async fn permission(client: &Client, namespace: &str, need: &Need, verb: &str) -> Option<String> {
-    let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let review = SelfSubjectAccessReview {
-        spec: SelfSubjectAccessReviewSpec {
-            resource_attributes: Some(ResourceAttributes {
-                group: text(need.group),
-                resource: text(need.resource),
-                subresource: text(need.subresource),
-                verb: text(verb),
-                namespace: need.namespaced.then(|| namespace.to_owned()),
-                ..ResourceAttributes::default()
-            }),
-            ..SelfSubjectAccessReviewSpec::default()
-        },
-        ..SelfSubjectAccessReview::default()
+async fn review(client: &Client, namespace: &str, need: &Need, verb: &str) -> Option<Problem> {
+    let question = question(namespace, need, verb);
+    let place = match need.scope {
+        Scope::Cluster => String::new(),
+        Scope::Namespace | Scope::Object(_) => format!(" in namespace {namespace}"),
     };
-    let place = if need.namespaced { format!(" in namespace {namespace}") } else { String::new() };
-    let subresource = if need.subresource.is_empty() { String::new() } else { format!("/{}", need.subresource) };
-    let what = format!("{verb} {}{subresource}{place}", need.resource);
-    match Api::<SelfSubjectAccessReview>::all(client.clone()).create(&PostParams::default(), &review).await {
+    let what = format!("{verb} {}{place}", need.resource);
+    match Api::<SelfSubjectAccessReview>::all(client.clone()).create(&PostParams::default(), &question).await {
         Ok(answer) if answer.status.as_ref().is_some_and(|status| status.allowed) => None,
-        Ok(_) => Some(format!("the ServiceAccount may not {what}; grant it in the chart's ClusterRole or Role")),
-        Err(error) => Some(format!("the API server does not say whether the ServiceAccount may {what}: {error}")),
+        Ok(_) => {
+            let sentence = format!("the ServiceAccount may not {what}; grant it in the chart's ClusterRole or Role");
+            Some(Problem { sentence, vital: need.vital })
+        }
+        // Hardened clusters let nobody ask; what is missing will then show when it is used.
+        Err(kube::Error::Api(status)) if status.is_forbidden() => {
+            let sentence = "the ServiceAccount may not ask for its own rights (create selfsubjectaccessreviews), so they were not checked";
+            Some(Problem { sentence: sentence.to_owned(), vital: false })
+        }
+        Err(error) => {
+            let sentence = format!("the API server does not say whether the ServiceAccount may {what}: {error}");
+            Some(Problem { sentence, vital: need.vital })
+        }
     }
 }
+
+fn question(namespace: &str, need: &Need, verb: &str) -> SelfSubjectAccessReview {
+    let (resource, subresource) = need.resource.split_once('/').unwrap_or((need.resource, ""));
+    let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let (namespace, name) = match need.scope {
+        Scope::Cluster => (None, None),
+        Scope::Namespace => (text(namespace), None),
+        Scope::Object(name) => (text(namespace), text(name)),
+    };
+    let resource_attributes = Some(ResourceAttributes {
+        group: text(need.group),
+        resource: text(resource),
+        subresource: text(subresource),
+        verb: text(verb),
+        namespace,
+        name,
+        ..ResourceAttributes::default()
+    });
+    SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec { resource_attributes, ..SelfSubjectAccessReviewSpec::default() },
+        ..SelfSubjectAccessReview::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use crate::controller;
 use crate::event::Recorder;
 use crate::leader::{Election, Lead, Timing};
 use crate::metrics::Metrics;
-use crate::preflight;
+use crate::preflight::{self, Problem};
 use crate::probe::Readiness;
 
 /// Time between two looks at a cluster that is not ready for us.
@@ -130,14 +130,16 @@ impl Candidate {
                 problems = preflight::problems(&self.client, &self.settings.namespace) => problems,
                 () = self.stop.cancelled() => return false,
             };
-            self.metrics.preflight(problems.is_empty());
-            self.readiness.inform("preflight", problems.is_empty(), problems.join("; "));
-            if problems.is_empty() {
-                return true;
-            }
+            let fit = !problems.iter().any(|problem| problem.vital);
+            let sentences: Vec<&str> = problems.iter().map(|problem| problem.sentence.as_str()).collect();
+            self.metrics.preflight(fit);
+            self.readiness.inform("preflight", fit, sentences.join("; "));
             if problems != told {
-                problems.iter().for_each(|problem| error!(problem, "not fit to lead"));
+                problems.iter().for_each(tell);
                 told = problems;
+            }
+            if fit {
+                return true;
             }
             tokio::select! {
                 () = tokio::time::sleep(PREFLIGHT_PERIOD) => {}
@@ -145,6 +147,11 @@ impl Candidate {
             }
         }
     }
+}
+
+fn tell(problem: &Problem) {
+    let sentence = &problem.sentence;
+    if problem.vital { error!(problem = sentence, "not fit to lead") } else { warn!(problem = sentence, "leading without a right") }
 }
 
 /// How the controller's task ended.

@@ -1,0 +1,149 @@
+//! What is asked, what each answer means, and that the chart grants what is asked for and nothing else.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use axum::http::{Request, Response};
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::scripted::{Answer, refusal};
+
+/// A cluster by what it lacks.
+#[derive(Clone, Default)]
+struct Cluster {
+    /// Resources that it does not serve.
+    unserved: &'static [&'static str],
+    /// `verb resource` that it does not allow.
+    denied: &'static [&'static str],
+    /// It lets nobody ask for rights.
+    hardened: bool,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Cluster {
+    async fn problems(&self) -> Vec<(bool, String)> {
+        let cluster = self.clone();
+        let client = Client::new(tower::service_fn(move |request| cluster.clone().answer(request)), "default");
+        problems(&client, "system").await.into_iter().map(|problem| (problem.vital, problem.sentence)).collect()
+    }
+
+    async fn answer(self, request: Request<Body>) -> Result<Response<Body>, std::convert::Infallible> {
+        let (parts, body) = request.into_parts();
+        let (code, answer) = match serde_json::from_slice(&body.collect_bytes().await.unwrap()) {
+            Ok(review) => self.review(review),
+            Err(_) => self.discovery(parts.uri.path().trim_start_matches("/apis/")),
+        };
+        Ok(Response::builder().status(code).body(Body::from(answer.to_string().into_bytes())).unwrap())
+    }
+
+    fn discovery(&self, version: &str) -> Answer {
+        let resources = SERVED.iter().find(|served| served.version == version).unwrap().resources;
+        let served: Vec<Value> = resources
+            .iter()
+            .filter(|resource| !self.unserved.contains(resource))
+            .map(|resource| json!({"name": resource, "singularName": "", "namespaced": false, "kind": "K", "verbs": []}))
+            .collect();
+        if served.is_empty() { refusal(404, "NotFound") } else { (200, json!({"groupVersion": version, "resources": served})) }
+    }
+
+    fn review(&self, mut review: Value) -> Answer {
+        if self.hardened {
+            return refusal(403, "Forbidden");
+        }
+        let asked = review["spec"]["resourceAttributes"].clone();
+        let what = format!("{} {}", asked["verb"].as_str().unwrap(), asked["resource"].as_str().unwrap());
+        self.asked.lock().unwrap().push(asked);
+        review["status"] = json!({"allowed": !self.denied.contains(&what.as_str())});
+        (201, review)
+    }
+}
+
+#[tokio::test]
+async fn every_fault_is_told_at_once_with_its_remedy() {
+    assert_eq!(Cluster::default().problems().await, []);
+    let bare = Cluster {
+        unserved: &["nodeclaims", "rotationpolicies"],
+        denied: &["delete nodeclaims", "patch events", "update leases"],
+        ..Cluster::default()
+    };
+    let lines: Vec<String> = bare.problems().await.into_iter().map(|(vital, sentence)| format!("{vital}: {sentence}")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    true: the cluster does not serve nodeclaims of karpenter.sh/v1; install Karpenter 1.0 or later
+    true: the cluster does not serve noderotation.io/v1alpha1; install the CustomResourceDefinition: node-rotation-controller crd | kubectl apply -f -
+    true: the ServiceAccount may not delete nodeclaims; grant it in the chart's ClusterRole or Role
+    false: the ServiceAccount may not patch events; grant it in the chart's ClusterRole or Role
+    true: the ServiceAccount may not update leases in namespace system; grant it in the chart's ClusterRole or Role
+    ");
+}
+
+#[tokio::test]
+async fn a_cluster_that_answers_no_questions_is_led_and_says_so_once() {
+    let problems = Cluster { hardened: true, ..Cluster::default() }.problems().await;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(!problems[0].0 && problems[0].1.contains("selfsubjectaccessreviews"), "{problems:?}");
+}
+
+#[tokio::test]
+async fn rights_are_asked_for_where_they_are_used() {
+    let cluster = Cluster::default();
+    cluster.problems().await;
+    let asked = cluster.asked.lock().unwrap();
+    for wanted in [
+        json!({"group": "karpenter.sh", "resource": "nodeclaims", "verb": "delete"}),
+        json!({"resource": "pods", "verb": "create", "namespace": "system"}),
+        json!({"group": "noderotation.io", "resource": "rotationpolicies", "subresource": "status", "verb": "patch"}),
+        json!({"group": "coordination.k8s.io", "resource": "leases", "verb": "update", "namespace": "system", "name": crate::leader::LEASE}),
+    ] {
+        assert!(asked.contains(&wanted), "{wanted}");
+    }
+    assert_eq!(asked.len(), NEEDS.iter().map(|need| need.verbs.len()).sum::<usize>());
+}
+
+/// `scope group/resource verb` for each right that a role of the chart grants.
+fn granted(role: &str, cluster: bool) -> BTreeSet<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/node-rotation-controller/templates").join(role);
+    let template = std::fs::read_to_string(file).unwrap();
+    let rules = template.split("\nrules:\n").nth(1).unwrap().replace("{{", "'{{").replace("}}", "}}'");
+    let rules: Vec<Value> = serde_yaml_ng::from_str(&rules).unwrap();
+    let words = |rule: &Value, key: &str| -> Vec<String> {
+        rule[key].as_array().into_iter().flatten().map(|word| word.as_str().unwrap().to_owned()).collect()
+    };
+    let mut rights = BTreeSet::new();
+    for rule in &rules {
+        let scope = match (cluster, words(rule, "resourceNames").first()) {
+            (_, Some(name)) => name.clone(),
+            (true, None) => "cluster".to_owned(),
+            (false, None) => "namespace".to_owned(),
+        };
+        for (group, resource) in words(rule, "apiGroups").iter().flat_map(|g| words(rule, "resources").into_iter().map(move |r| (g, r))) {
+            rights.extend(words(rule, "verbs").iter().map(|verb| format!("{scope} {group}/{resource} {verb}")));
+        }
+    }
+    rights
+}
+
+#[test]
+fn the_chart_grants_what_is_needed_and_nothing_else() {
+    let needed: BTreeSet<String> = NEEDS
+        .iter()
+        .flat_map(|need| {
+            let scope = match need.scope {
+                Scope::Cluster => "cluster",
+                Scope::Namespace => "namespace",
+                Scope::Object(name) => name,
+            };
+            need.verbs.iter().map(move |verb| format!("{scope} {}/{} {verb}", need.group, need.resource))
+        })
+        .collect();
+    let granted: BTreeSet<String> = granted("clusterrole.yaml", true).union(&granted("role.yaml", false)).cloned().collect();
+    let missing: Vec<&String> = needed.difference(&granted).collect();
+    assert!(missing.is_empty(), "the chart does not grant {missing:?}");
+    // What admission takes: its certificate, its Service, its registration.
+    let of_admission = ["/secrets ", "/services ", "webhookconfigurations ", "/customresourcedefinitions "];
+    let needless: Vec<&String> =
+        granted.difference(&needed).filter(|right| !of_admission.iter().any(|resource| right.contains(resource))).collect();
+    assert!(needless.is_empty(), "nothing needs what the chart grants: {needless:?}");
+}
