@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::metrics::Metrics;
+use crate::telemetry::words;
 
 /// Events waiting to be written; more are dropped and counted.
 const WAITING: usize = 1024;
@@ -155,7 +156,7 @@ impl Writer {
                 None => false,
             };
             if !again {
-                debug!(error = %error, "event not written");
+                debug!(error = words(&error), "event not written");
                 self.metrics.event_dropped(error.label());
                 return;
             }

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use crate::metrics::Metrics;
+use crate::telemetry::words;
 
 pub(crate) use lead::Lead;
 pub(crate) use lease::LEASE;
@@ -123,7 +124,7 @@ impl Election {
             Ok(Ok(Some(sent))) => self.lead.set(Some(sent), self.timing.renew_deadline),
             Ok(Ok(None)) if campaign.machine.lost() => self.lead.set(None, Duration::ZERO),
             Ok(Ok(None)) => {}
-            Ok(Err(error)) => debug!(error = %error, "lease not renewed"),
+            Ok(Err(error)) => debug!(error = words(&error), "lease not renewed"),
             Err(_) => debug!("lease not renewed in time"),
         }
         let leads = self.lead.remaining().is_some();

@@ -10,6 +10,8 @@ use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessR
 use kube::Client;
 use kube::api::{Api, PostParams};
 
+use crate::telemetry::words;
+
 use need::{NEEDS, Need, SERVED, Scope, Served};
 
 /// One thing that is wrong with the cluster.
@@ -23,13 +25,12 @@ pub(crate) struct Problem {
 
 /// All that is wrong; empty when nothing is.
 pub(crate) async fn problems(client: &Client, namespace: &str) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for served in join_all(SERVED.iter().map(|served| missing(client, served))).await {
-        problems.extend(served.into_iter().map(|sentence| Problem { sentence, vital: true }));
-    }
+    let served = join_all(SERVED.iter().map(|served| missing(client, served))).await;
     let reviews = NEEDS.iter().flat_map(|need| need.verbs.iter().map(move |verb| review(client, namespace, need, verb)));
-    for problem in join_all(reviews).await.into_iter().flatten() {
-        // A cluster that answers no such question gives the same answer to each.
+    let rights = join_all(reviews).await;
+    let mut problems: Vec<Problem> = Vec::new();
+    for problem in served.into_iter().flatten().chain(rights.into_iter().flatten()) {
+        // An API server that cannot be reached, or lets nobody ask, gives the same answer to every question.
         if !problems.contains(&problem) {
             problems.push(problem);
         }
@@ -37,15 +38,26 @@ pub(crate) async fn problems(client: &Client, namespace: &str) -> Vec<Problem> {
     problems
 }
 
-async fn missing(client: &Client, served: &Served) -> Vec<String> {
+fn vital(sentence: String) -> Problem {
+    Problem { sentence, vital: true }
+}
+
+/// Nothing is known of the cluster, whatever was asked.
+fn no_answer(error: &kube::Error) -> Problem {
+    vital(format!("the API server gives no answer: {}", words(error)))
+}
+
+async fn missing(client: &Client, served: &Served) -> Vec<Problem> {
     let Served { version, resources, remedy } = served;
     match client.list_api_group_resources(version).await {
         Ok(list) => {
             let missing = resources.iter().filter(|wanted| !list.resources.iter().any(|served| served.name == **wanted));
-            missing.map(|resource| format!("the cluster does not serve {resource} of {version}; {remedy}")).collect()
+            missing.map(|resource| vital(format!("the cluster does not serve {resource} of {version}; {remedy}"))).collect()
         }
-        Err(kube::Error::Api(status)) if status.is_not_found() => vec![format!("the cluster does not serve {version}; {remedy}")],
-        Err(error) => vec![format!("the API server does not say whether it serves {version}: {error}")],
+        Err(kube::Error::Api(status)) if status.is_not_found() => {
+            vec![vital(format!("the cluster does not serve {version}; {remedy}"))]
+        }
+        Err(error) => vec![no_answer(&error)],
     }
 }
 
@@ -67,10 +79,7 @@ async fn review(client: &Client, namespace: &str, need: &Need, verb: &str) -> Op
             let sentence = "the ServiceAccount may not ask for its own rights (create selfsubjectaccessreviews), so they were not checked";
             Some(Problem { sentence: sentence.to_owned(), vital: false })
         }
-        Err(error) => {
-            let sentence = format!("the API server does not say whether the ServiceAccount may {what}: {error}");
-            Some(Problem { sentence, vital: need.vital })
-        }
+        Err(error) => Some(no_answer(&error)),
     }
 }
 

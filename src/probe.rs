@@ -1,4 +1,7 @@
-//! `/healthz`, `/readyz` and `/metrics` over plain HTTP.
+//! `/healthz`, `/readyz` and `/metrics` over plain HTTP (D13).
+//!
+//! Readiness says whether admission reviews may be sent here, on any replica; it does not say who leads. A condition that
+//! keeps the controller from leading is told beside it, since taking the endpoint away would help nobody.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -54,35 +56,73 @@ impl Readiness {
 }
 
 /// Serves health and readiness until `stop` is cancelled.
+///
+/// # Errors
+/// When the listener fails.
 pub(crate) async fn serve_health(listener: TcpListener, readiness: Readiness, stop: CancellationToken) -> std::io::Result<()> {
-    let router = Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(|State(readiness): State<Readiness>| async move { readiness.answer() }))
-        .with_state(readiness);
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+    axum::serve(listener, health(readiness)).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
 /// Serves the metrics until `stop` is cancelled.
+///
+/// # Errors
+/// When the listener fails.
 pub(crate) async fn serve_metrics(listener: TcpListener, metrics: Metrics, stop: CancellationToken) -> std::io::Result<()> {
-    let router = Router::new().route("/metrics", get(exposition)).with_state(metrics);
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+    axum::serve(listener, exposition(metrics)).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
-async fn exposition(State(metrics): State<Metrics>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.render()).into_response()
+fn health(readiness: Readiness) -> Router {
+    let ready = |State(readiness): State<Readiness>| async move { readiness.answer() };
+    Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready)).with_state(readiness)
+}
+
+fn exposition(metrics: Metrics) -> Router {
+    let render = |State(metrics): State<Metrics>| async move {
+        let kind = (header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8");
+        ([kind], metrics.render())
+    };
+    Router::new().route("/metrics", get(render)).with_state(metrics)
 }
 
 #[cfg(test)]
 mod tests {
+    use tower::ServiceExt as _;
+
     use super::*;
 
-    #[test]
-    fn only_required_conditions_keep_requests_away() {
+    /// Status code, type and text of what a path answers.
+    async fn get(router: Router, path: &str) -> (u16, String, String) {
+        let request = axum::http::Request::get(path).body(axum::body::Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        let kind = response.headers().get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap().to_owned()).unwrap_or_default();
+        let code = response.status().as_u16();
+        let body = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (code, kind, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn only_required_conditions_keep_requests_away() {
         let readiness = Readiness::default();
+        let text = "text/plain; charset=utf-8".to_owned();
+        assert_eq!(get(health(readiness.clone()), "/readyz").await, (200, text.clone(), "ready\n".to_owned()));
         readiness.inform("preflight", false, "Karpenter is missing");
         readiness.require("admission", true, "");
-        assert_eq!(readiness.answer(), (StatusCode::OK, "[+]admission\n[-]preflight: Karpenter is missing\nready\n".to_owned()));
+        let body = "[+]admission\n[-]preflight: Karpenter is missing\nready\n".to_owned();
+        assert_eq!(get(health(readiness.clone()), "/readyz").await, (200, text.clone(), body));
         readiness.require("admission", false, "no certificate");
-        assert_eq!(readiness.answer().0, StatusCode::SERVICE_UNAVAILABLE);
+        let body = "[-]admission: no certificate\n[-]preflight: Karpenter is missing\nnot ready\n".to_owned();
+        assert_eq!(get(health(readiness.clone()), "/readyz").await, (503, text.clone(), body));
+        // A Pod that is not ready is alive.
+        assert_eq!(get(health(readiness), "/healthz").await, (200, text, "ok\n".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn each_address_serves_its_own_paths_and_no_other() {
+        let metrics = Metrics::new("1.2.3", "0").unwrap();
+        let (code, kind, body) = get(exposition(metrics.clone()), "/metrics").await;
+        assert_eq!((code, kind.as_str()), (200, "text/plain; version=0.0.4; charset=utf-8"));
+        assert!(body.contains("noderotation_build_info{tzdb=\"0\",version=\"1.2.3\"} 1\n"), "{body}");
+        assert_eq!(get(exposition(metrics), "/healthz").await.0, 404);
+        assert_eq!(get(health(Readiness::default()), "/metrics").await.0, 404);
     }
 }

@@ -2,6 +2,7 @@
 
 mod json;
 
+use std::error::Error;
 use std::io::IsTerminal as _;
 
 use clap::ValueEnum;
@@ -45,10 +46,25 @@ fn filter(source: &str, wanted: &str) -> Result<EnvFilter, String> {
     })
 }
 
-/// The runtime's own span says what the pass's span says again; it is left out unless a filter names targets.
+/// What libraries say of a failed request or of a pass, our own lines say better, once, and with what follows from it;
+/// theirs are left out unless a filter names targets.
 fn quiet(wanted: &str) -> String {
     let names_targets = wanted.contains('=') || matches!(wanted, "debug" | "trace");
-    if names_targets { wanted.to_owned() } else { format!("{wanted},kube_runtime=warn") }
+    if names_targets { wanted.to_owned() } else { format!("{wanted},kube_runtime=warn,kube_client::client::builder=off") }
+}
+
+/// An error and what it came from, in one line; some libraries repeat the source in the error itself.
+pub(crate) fn words(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = error.source();
+    }
+    text
 }
 
 /// A panic is contained where it happens; what it said must still reach those who read the log.
@@ -72,5 +88,19 @@ mod tests {
         }
         let words = filter("--log-level", "info,kube=loud").unwrap_err();
         assert!(words.starts_with(r#"--log-level "info,kube=loud" is not a level"#), "{words}");
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_sources_and_none_twice() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("{said}")]
+        struct Layer {
+            said: &'static str,
+            source: Option<Box<Self>>,
+        }
+        let inner = Layer { said: "refused", source: None };
+        let middle = Layer { said: "connect: refused", source: Some(Box::new(inner)) };
+        let outer = Layer { said: "reading Secret s", source: Some(Box::new(middle)) };
+        assert_eq!(words(&outer), "reading Secret s: connect: refused");
     }
 }

@@ -151,7 +151,11 @@ impl Candidate {
 
 fn tell(problem: &Problem) {
     let sentence = &problem.sentence;
-    if problem.vital { error!(problem = sentence, "not fit to lead") } else { warn!(problem = sentence, "leading without a right") }
+    if problem.vital {
+        error!(problem = sentence, "not fit to lead")
+    } else {
+        warn!(problem = sentence, "not all is as it should be for leading")
+    }
 }
 
 /// How the controller's task ended.

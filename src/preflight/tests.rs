@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use axum::http::request::Parts;
 use axum::http::{Request, Response};
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ struct Cluster {
     denied: &'static [&'static str],
     /// It lets nobody ask for rights.
     hardened: bool,
+    /// It is not itself.
+    down: bool,
     asked: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -32,11 +35,18 @@ impl Cluster {
 
     async fn answer(self, request: Request<Body>) -> Result<Response<Body>, std::convert::Infallible> {
         let (parts, body) = request.into_parts();
-        let (code, answer) = match serde_json::from_slice(&body.collect_bytes().await.unwrap()) {
-            Ok(review) => self.review(review),
-            Err(_) => self.discovery(parts.uri.path().trim_start_matches("/apis/")),
+        let (code, answer) = match self.down.then(|| refusal(503, "ServiceUnavailable")) {
+            Some(answer) => answer,
+            None => self.up(&parts, body).await,
         };
         Ok(Response::builder().status(code).body(Body::from(answer.to_string().into_bytes())).unwrap())
+    }
+
+    async fn up(self, parts: &Parts, body: Body) -> Answer {
+        match serde_json::from_slice(&body.collect_bytes().await.unwrap()) {
+            Ok(review) => self.review(review),
+            Err(_) => self.discovery(parts.uri.path().trim_start_matches("/apis/")),
+        }
     }
 
     fn discovery(&self, version: &str) -> Answer {
@@ -84,6 +94,13 @@ async fn a_cluster_that_answers_no_questions_is_led_and_says_so_once() {
     let problems = Cluster { hardened: true, ..Cluster::default() }.problems().await;
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(!problems[0].0 && problems[0].1.contains("selfsubjectaccessreviews"), "{problems:?}");
+}
+
+#[tokio::test]
+async fn an_api_server_that_is_down_is_one_problem() {
+    let problems = Cluster { down: true, ..Cluster::default() }.problems().await;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].0 && problems[0].1.starts_with("the API server gives no answer: "), "{problems:?}");
 }
 
 #[tokio::test]
