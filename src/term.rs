@@ -163,3 +163,6 @@ fn judge<E: std::error::Error + Send + Sync + 'static>(ended: Result<Result<(), 
     let ended = ended.map_err(|panic| Error::Panicked("the controller", panic))?;
     ended.map_err(|error| Error::Controller(error.into()))
 }
+
+#[cfg(test)]
+mod tests;
