@@ -76,8 +76,7 @@ async fn the_stop_does_not_wait_for_an_api_server_that_is_silent() {
     while asked.lock().unwrap().is_empty() {
         tokio::task::yield_now().await;
     }
-    let told = tokio::time::Instant::now();
     stop.cancel();
-    assert!(running.await.unwrap().is_ok());
-    assert_eq!(told.elapsed(), Duration::ZERO);
+    let ended = tokio::time::timeout(Duration::from_secs(1), running).await.expect("it waits for an answer");
+    assert!(ended.unwrap().is_ok());
 }
