@@ -1,4 +1,7 @@
-//! Issues a certificate authority and the endpoint's certificate.
+//! Issues an authority, and the endpoint's certificate from it.
+//!
+//! Every instant is given; validity begins a day before it, so that an operator whose clock is ahead does not issue what
+//! the API server does not accept yet (faults.md 0.2).
 
 use std::time::Duration;
 
@@ -9,7 +12,8 @@ use rcgen::{
 };
 use time::OffsetDateTime;
 
-use crate::material::Material;
+use crate::bundle::Bundle;
+use crate::secret::{Authority, Material};
 
 /// Life of the authority.
 pub const CA_LIFE: Duration = Duration::from_secs(5 * 365 * 24 * 3600);
@@ -31,60 +35,81 @@ fn issuing(what: &'static str) -> impl FnOnce(rcgen::Error) -> Error {
     move |source| Error { what, source }
 }
 
-/// The names that the API server and people may call the endpoint by.
-#[must_use]
-pub fn names(service: &str, namespace: &str, cluster_domain: &str) -> Vec<String> {
-    vec![
-        service.to_owned(),
-        format!("{service}.{namespace}"),
-        format!("{service}.{namespace}.svc"),
-        format!("{service}.{namespace}.svc.{cluster_domain}"),
-    ]
+/// Where the endpoint is, and so what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The Service in front of it.
+    pub service: String,
+    /// The Service's namespace.
+    pub namespace: String,
+    /// DNS domain of the cluster, `cluster.local` in most.
+    pub cluster_domain: String,
 }
 
-/// A new authority and a certificate from it. `previous_bundle` stays trusted beside the new root.
+impl Names {
+    /// The name by which the API server calls the endpoint.
+    #[must_use]
+    pub fn server(&self) -> String {
+        format!("{}.{}.svc", self.service, self.namespace)
+    }
+
+    /// All names that the certificate is for: those that the cluster's DNS knows.
+    #[must_use]
+    pub fn all(&self) -> Vec<String> {
+        let server = self.server();
+        let full = format!("{server}.{}", self.cluster_domain);
+        vec![self.service.clone(), format!("{}.{}", self.service, self.namespace), server, full]
+    }
+}
+
+/// A new authority, which nobody trusts yet.
 ///
 /// # Errors
 /// When a key or a certificate cannot be made.
-pub fn authority_and_leaf(names: &[String], previous_bundle: Option<&str>, now: Timestamp) -> Result<Material, Error> {
+pub fn authority(now: Timestamp) -> Result<Authority, Error> {
     let mut params = CertificateParams::default();
     params.distinguished_name = named("node-rotation-controller CA");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     set_validity(&mut params, now, CA_LIFE);
     let key = KeyPair::generate().map_err(issuing("the authority's key"))?;
-    let key_pem = key.serialize_pem();
+    let text = key.serialize_pem();
     let authority = CertifiedIssuer::self_signed(params, key).map_err(issuing("the authority"))?;
-    let root = authority.pem();
-    let (certificate, leaf_key) = sign(names, &authority, now)?;
-    let bundle = previous_bundle.map_or_else(|| root.clone(), |previous| format!("{root}{previous}"));
-    Ok(Material { bundle, certificate, key: leaf_key, authority_key: Some(key_pem) })
+    Ok(Authority { certificate: authority.pem(), key: text })
 }
 
-/// A new certificate from the authority of `material`, which stays.
+/// A certificate from `authority`, whose root leads the bundle; the roots of `others` stay trusted behind it.
 ///
 /// # Errors
 /// When the authority cannot be read or a certificate cannot be made.
-pub fn leaf(material: &Material, names: &[String], now: Timestamp) -> Result<Option<Material>, Error> {
-    let Some(authority_key) = &material.authority_key else {
-        return Ok(None);
-    };
-    let key = KeyPair::from_pem(authority_key).map_err(issuing("a certificate: the authority's key cannot be read"))?;
-    let authority = Issuer::from_ca_cert_pem(&material.bundle, key).map_err(issuing("a certificate: the authority cannot be read"))?;
-    let (certificate, key) = sign(names, &authority, now)?;
-    Ok(Some(Material { certificate, key, ..material.clone() }))
-}
-
-fn sign(names: &[String], authority: &Issuer<'_, KeyPair>, now: Timestamp) -> Result<(String, String), Error> {
-    let mut params = CertificateParams::new(names).map_err(issuing("the endpoint's certificate"))?;
+pub fn leaf(authority: &Authority, others: &Bundle, names: &Names, now: Timestamp) -> Result<Material, Error> {
+    let issuer_key = KeyPair::from_pem(&authority.key).map_err(issuing("a certificate: the authority's key cannot be read"))?;
+    let issuer =
+        Issuer::from_ca_cert_pem(&authority.certificate, issuer_key).map_err(issuing("a certificate: the authority cannot be read"))?;
+    let mut params = CertificateParams::new(names.all()).map_err(issuing("the endpoint's certificate"))?;
     params.distinguished_name = named("node-rotation-controller");
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
     set_validity(&mut params, now, LEAF_LIFE);
     let key = KeyPair::generate().map_err(issuing("the endpoint's key"))?;
-    let certificate = params.signed_by(&key, authority).map_err(issuing("the endpoint's certificate"))?;
-    Ok((certificate.pem(), key.serialize_pem()))
+    let certificate = params.signed_by(&key, &issuer).map_err(issuing("the endpoint's certificate"))?;
+    Ok(Material {
+        bundle: others.led_by(&authority.certificate),
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+        authority_key: Some(authority.key.clone()),
+        next: None,
+        retires_at: None,
+    })
+}
+
+/// A new authority and a certificate from it, with nothing before it to be trusted.
+///
+/// # Errors
+/// When a key or a certificate cannot be made.
+pub fn first(names: &Names, now: Timestamp) -> Result<Material, Error> {
+    leaf(&authority(now)?, &Bundle::default(), names, now)
 }
 
 fn named(name: &str) -> DistinguishedName {

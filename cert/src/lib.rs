@@ -3,8 +3,9 @@
 //! Values in, values out: no clock, no file and no request is in here. The shell reads and writes the Secret; this
 //! crate says what is to be in it, and swaps what rustls serves.
 
+pub mod bundle;
 pub mod issue;
-pub mod material;
 pub mod pair;
 pub mod resolver;
 pub mod rotation;
+pub mod secret;

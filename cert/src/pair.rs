@@ -1,16 +1,23 @@
-//! Does a certificate fit its key, its names and the time?
+//! Does a certificate fit its key, its names, its roots and the time?
+//!
+//! Judged as a caller judges it, with rustls' own verification, so that nothing is served that the API server would not
+//! accept.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rustls::crypto::CryptoProvider;
+use rustls::RootCertStore;
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::sign::CertifiedKey;
-use x509_parser::prelude::{FromDer, GeneralName, ParsedExtension, X509Certificate};
+use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::material::Material;
+use crate::bundle::Bundle;
+use crate::secret::Material;
 
 /// Why a pair is not served.
 #[derive(Debug, thiserror::Error)]
@@ -30,12 +37,15 @@ pub enum Misfit {
     /// The certificate is over.
     #[error("the certificate expired at {0}")]
     Expired(Timestamp),
-    /// The roots are not PEM.
+    /// There are no roots, or one cannot be read.
     #[error("the bundle of roots cannot be read")]
     Bundle,
     /// None of the roots has signed the certificate.
     #[error("the certificate is not signed by any root of the bundle")]
     Chain,
+    /// The root that has signed it is over.
+    #[error("the root of the certificate expired at {0}")]
+    RootExpired(Timestamp),
 }
 
 /// A pair that fits, ready to be served.
@@ -45,7 +55,7 @@ pub struct Pair {
     pub key: Arc<CertifiedKey>,
     /// Validity of the certificate.
     pub validity: Validity,
-    /// Validity of the first root, the one that signs.
+    /// Validity of the root that has signed it.
     pub root_validity: Validity,
 }
 
@@ -69,64 +79,66 @@ impl Validity {
 
 /// Checks a pair for the endpoint `name` at `now`.
 ///
+/// A certificate that is not valid yet fits: it is the caller's clock that counts, and ours may be behind.
+///
 /// # Errors
-/// Why it does not fit; what is served then stays.
-pub fn check(material: &Material, name: &str, now: Timestamp, provider: &CryptoProvider) -> Result<Pair, Misfit> {
+/// Why it does not fit.
+pub fn check(material: &Material, name: &str, now: Timestamp) -> Result<Pair, Misfit> {
     let chain: Vec<CertificateDer<'static>> =
         CertificateDer::pem_slice_iter(material.certificate.as_bytes()).collect::<Result<_, _>>().map_err(|_| Misfit::Certificate)?;
-    let leaf = chain.first().cloned().ok_or(Misfit::Certificate)?;
-    let key = PrivateKeyDer::from_pem_slice(material.key.as_bytes()).map_err(|_| Misfit::Key)?;
-    let last = chain.last().cloned().ok_or(Misfit::Certificate)?;
-    let key = CertifiedKey::from_der(chain, key, provider).map_err(Misfit::Pair)?;
-    let (_, parsed) = X509Certificate::from_der(&leaf).map_err(|_| Misfit::Certificate)?;
-    if !covers(&parsed, name) {
-        return Err(Misfit::Name(name.to_owned()));
+    if chain.is_empty() {
+        return Err(Misfit::Certificate);
     }
-    let validity = validity(&parsed);
+    let key = PrivateKeyDer::from_pem_slice(material.key.as_bytes()).map_err(|_| Misfit::Key)?;
+    let provider = ring::default_provider();
+    let key = CertifiedKey::from_der(chain, key, &provider).map_err(Misfit::Pair)?;
+    let leaf = key.end_entity_cert().map_err(|_| Misfit::Certificate)?;
+    let parsed = ParsedCertificate::try_from(leaf).map_err(|_| Misfit::Certificate)?;
+    let server = ServerName::try_from(name).map_err(|_| Misfit::Name(name.to_owned()))?;
+    verify_server_name(&parsed, &server).map_err(|_| Misfit::Name(name.to_owned()))?;
+    let validity = validity(leaf).ok_or(Misfit::Certificate)?;
     if validity.not_after <= now {
         return Err(Misfit::Expired(validity.not_after));
     }
-    let root_validity = root(material, &last)?;
+    let root_validity = root(&key.cert, &material.bundle, now.max(validity.not_before), &provider)?;
+    if root_validity.not_after <= now {
+        return Err(Misfit::RootExpired(root_validity.not_after));
+    }
     Ok(Pair { key: Arc::new(key), validity, root_validity })
 }
 
-fn covers(certificate: &X509Certificate<'_>, name: &str) -> bool {
-    let names = certificate.subject_alternative_name().ok().flatten();
-    names.is_some_and(|names| names.value.general_names.iter().any(|general| matches!(general, GeneralName::DNSName(dns) if *dns == name)))
+impl Pair {
+    /// Whether a caller that trusts `bundle` accepts it.
+    #[must_use]
+    pub fn is_signed_by(&self, bundle: &Bundle) -> bool {
+        root(&self.key.cert, bundle, self.validity.not_before, &ring::default_provider()).is_ok()
+    }
 }
 
-fn validity(certificate: &X509Certificate<'_>) -> Validity {
-    let instant = |seconds| Timestamp::from_second(seconds).unwrap_or(Timestamp::MIN);
+fn validity(certificate: &CertificateDer<'_>) -> Option<Validity> {
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    let instant = |seconds| Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX);
     let validity = certificate.validity();
-    Validity { not_before: instant(validity.not_before.timestamp()), not_after: instant(validity.not_after.timestamp()) }
+    Some(Validity { not_before: instant(validity.not_before.timestamp()), not_after: instant(validity.not_after.timestamp()) })
 }
 
-/// The root that issued the end of the chain; `issuer` and `subject` name each other.
-fn root(material: &Material, last: &CertificateDer<'_>) -> Result<Validity, Misfit> {
-    let roots: Vec<CertificateDer<'static>> =
-        CertificateDer::pem_slice_iter(material.bundle.as_bytes()).collect::<Result<_, _>>().map_err(|_| Misfit::Bundle)?;
-    let (_, last) = X509Certificate::from_der(last).map_err(|_| Misfit::Certificate)?;
-    for root in &roots {
-        let (_, root) = X509Certificate::from_der(root).map_err(|_| Misfit::Bundle)?;
-        if root.subject() == last.issuer() && key_identifier(&root).is_none_or(|key| authority_identifier(&last).is_none_or(|id| id == key))
-        {
-            return Ok(validity(&root));
+/// The root that has signed a chain.
+fn root(chain: &[CertificateDer<'static>], bundle: &Bundle, now: Timestamp, provider: &CryptoProvider) -> Result<Validity, Misfit> {
+    let (leaf, intermediates) = chain.split_first().ok_or(Misfit::Certificate)?;
+    let leaf = ParsedCertificate::try_from(leaf).map_err(|_| Misfit::Certificate)?;
+    let roots = bundle.certificates().map_err(|_| Misfit::Bundle)?;
+    if roots.is_empty() {
+        return Err(Misfit::Bundle);
+    }
+    let now = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(now.as_second()).unwrap_or_default()));
+    let algorithms = provider.signature_verification_algorithms.all;
+    for root in roots {
+        let mut store = RootCertStore::empty();
+        let validity = validity(&root).ok_or(Misfit::Bundle)?;
+        store.add(root).map_err(|_| Misfit::Bundle)?;
+        if verify_server_cert_signed_by_trust_anchor(&leaf, &store, intermediates, now, algorithms).is_ok() {
+            return Ok(validity);
         }
     }
-    Err(if roots.is_empty() { Misfit::Bundle } else { Misfit::Chain })
-}
-
-fn key_identifier(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
-    certificate.extensions().iter().find_map(|extension| {
-        if let ParsedExtension::SubjectKeyIdentifier(id) = extension.parsed_extension() { Some(id.0.to_vec()) } else { None }
-    })
-}
-
-fn authority_identifier(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
-    certificate.extensions().iter().find_map(|extension| {
-        let ParsedExtension::AuthorityKeyIdentifier(id) = extension.parsed_extension() else {
-            return None;
-        };
-        id.key_identifier.as_ref().map(|id| id.0.to_vec())
-    })
+    Err(Misfit::Chain)
 }

@@ -1,161 +1,192 @@
 //! What is to become of the certificate at an instant (D12).
+//!
+//! A certificate is renewed by its authority when two thirds of its life are over. An authority is followed by another in
+//! three steps, each of which every API server has time to learn of before the next: the new root is published beside the
+//! old one, then it signs, then the old root leaves (faults.md 0.8). What cannot be served is replaced at once.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::time::Duration;
 
 use jiff::Timestamp;
-use rustls::crypto::CryptoProvider;
 
-use crate::issue::{self, Error};
-use crate::material::Material;
-use crate::pair::{self, Misfit};
+use crate::bundle::Bundle;
+use crate::issue::{self, Error, LEAF_LIFE, Names};
+use crate::pair::{self, Misfit, Pair};
+use crate::secret::{Authority, Material};
 
-/// What to write into the Secret, if anything.
+/// How certificates follow each other.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// What the endpoint is called.
+    pub names: Names,
+    /// A root is trusted this long before it signs, since an API server may hear late of a change.
+    pub dwell: Duration,
+}
+
+/// What is known when the Secret is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// What the Secret holds; `None` if there is none or it cannot be read.
+    pub found: Option<&'a Material>,
+    /// What this replica serves.
+    pub served: Option<&'a Material>,
+    /// Since when callers are told to trust the bundle that was found.
+    pub trusted_since: Option<Timestamp>,
+    /// The instant of the look.
+    pub now: Timestamp,
+}
+
+/// What to do with the Secret.
 #[derive(Debug)]
 pub enum Verdict {
-    /// Nothing; it is good.
-    Keep,
-    /// This, and why.
+    /// Leave it, and serve what is in it.
+    Serve,
+    /// Write this.
     Write {
         /// The new content.
-        material: Material,
+        material: Box<Material>,
         /// For the log.
-        reason: String,
+        reason: Reason,
     },
 }
 
-/// Judges the Secret's content for the endpoint `names` (the one that the API server calls is `name`) at `now`.
-///
-/// The certificate is renewed when two thirds of its life are over, and the authority likewise; a content that cannot be
-/// served is replaced. A bundle that could be read stays trusted beside the new root.
-///
-/// # Errors
-/// When a certificate cannot be made.
-pub fn judge(
-    material: Option<&Material>,
-    name: &str,
-    names: &[String],
-    now: Timestamp,
-    provider: &CryptoProvider,
-) -> Result<Verdict, Error> {
-    let Some(material) = material else {
-        let material = issue::authority_and_leaf(names, None, now)?;
-        return Ok(Verdict::Write { material, reason: "there was none".to_owned() });
-    };
-    let reissue = |reason: String, bundle: Option<&str>| {
-        let material = issue::authority_and_leaf(names, bundle, now)?;
-        Ok(Verdict::Write { material, reason })
-    };
-    let pair = match pair::check(material, name, now, provider) {
-        Ok(pair) => pair,
-        // An authority whose end is far off can issue again; anything else begins anew.
-        Err(misfit @ Misfit::Expired(_)) => {
-            let reason = misfit.to_string();
-            return match issue::leaf(material, names, now) {
-                Ok(Some(renewed)) if pair::check(&renewed, name, now, provider).is_ok_and(|pair| pair.root_validity.two_thirds() > now) => {
-                    Ok(Verdict::Write { material: renewed, reason })
-                }
-                Ok(_) | Err(_) => reissue(reason, None),
-            };
-        }
-        Err(misfit) => return reissue(misfit.to_string(), None),
-    };
-    if pair.root_validity.two_thirds() <= now {
-        return reissue("two thirds of the authority's life are over".to_owned(), Some(&material.bundle));
-    }
-    if pair.validity.two_thirds() <= now
-        && let Some(material) = issue::leaf(material, names, now)?
-    {
-        return Ok(Verdict::Write { material, reason: "two thirds of the certificate's life are over".to_owned() });
-    }
-    Ok(Verdict::Keep)
+/// Why the Secret is written.
+#[derive(Debug)]
+pub enum Reason {
+    /// Nothing was found that can be read.
+    Missing,
+    /// What was found cannot be served.
+    Unfit(Misfit),
+    /// The certificate is renewed by its authority.
+    CertificateDue,
+    /// Another authority is published, since this one has had two thirds of its life.
+    AuthorityDue,
+    /// Another authority is published, since this one cannot sign any more.
+    AuthorityLost,
+    /// The published authority signs from now on.
+    AuthorityTrusted,
+    /// The published authority cannot be used.
+    NextUnusable,
+    /// Nothing can be served any more that the old roots have signed.
+    RootRetired,
 }
 
-#[cfg(test)]
-mod tests {
-    use jiff::SignedDuration;
-
-    use super::*;
-
-    const NAME: &str = "webhook.system.svc";
-
-    fn names() -> Vec<String> {
-        issue::names("webhook", "system", "cluster.local")
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("there was none that can be read"),
+            Self::Unfit(misfit) => misfit.fmt(f),
+            Self::CertificateDue => f.write_str("two thirds of the certificate's life are over"),
+            Self::AuthorityDue => f.write_str("two thirds of the authority's life are over, so its successor is published"),
+            Self::AuthorityLost => f.write_str("the authority cannot sign any more, so a successor is published"),
+            Self::AuthorityTrusted => f.write_str("the published authority has been trusted long enough to sign"),
+            Self::NextUnusable => f.write_str("the published authority cannot be used"),
+            Self::RootRetired => f.write_str("nothing is served any more that the old root has signed"),
+        }
     }
+}
 
-    fn provider() -> CryptoProvider {
-        rustls::crypto::ring::default_provider()
-    }
-
-    fn judged(material: Option<&Material>, now: Timestamp) -> Option<(Material, String)> {
-        match judge(material, NAME, &names(), now, &provider()).unwrap() {
-            Verdict::Keep => None,
-            Verdict::Write { material, reason } => Some((material, reason)),
+impl Rules {
+    /// Judges the Secret's content. One step at a time; after a write it is to be asked again.
+    ///
+    /// # Errors
+    /// When a certificate cannot be made.
+    pub fn judge(&self, situation: &Situation<'_>) -> Result<Verdict, Error> {
+        let Some(found) = situation.found else {
+            return self.replace(Reason::Missing, situation);
+        };
+        match self.check(found, situation.now) {
+            Ok(pair) => self.step(found, &pair, situation),
+            Err(misfit) => self.replace(Reason::Unfit(misfit), situation),
         }
     }
 
-    fn start() -> Timestamp {
-        "2026-01-01T00:00:00Z".parse().unwrap()
+    fn check(&self, material: &Material, now: Timestamp) -> Result<Pair, Misfit> {
+        pair::check(material, &self.names.server(), now)
     }
 
-    #[test]
-    fn every_day_of_eleven_years_a_valid_certificate_is_served() {
-        let (mut material, reason) = judged(None, start()).unwrap();
-        assert_eq!(reason, "there was none");
-        let (mut renewals, mut roots) = (0, 0);
-        for day in 0..11 * 365 {
-            let now = start() + SignedDuration::from_hours(24 * day);
-            if let Some((renewed, reason)) = judged(Some(&material), now) {
-                renewals += 1;
-                if reason.contains("authority") {
-                    roots += 1;
-                    assert!(renewed.bundle.contains(&material.bundle), "the old root stays trusted");
-                }
-                material = renewed;
+    /// What is due of a content that can be served.
+    fn step(&self, found: &Material, pair: &Pair, situation: &Situation<'_>) -> Result<Verdict, Error> {
+        let now = situation.now;
+        match &found.next {
+            Some(next) if self.is_trusted(situation) => return Ok(self.hand_over(found, next, pair, now)),
+            None if pair.root_validity.two_thirds() <= now => return publish(found, Reason::AuthorityDue, now),
+            Some(_) | None => {}
+        }
+        if pair.validity.two_thirds() <= now {
+            match self.renewed(found, now) {
+                Some(material) => return Ok(write(material, Reason::CertificateDue)),
+                None if found.next.is_none() => return publish(found, Reason::AuthorityLost, now),
+                None => {}
             }
-            let pair = pair::check(&material, NAME, now, &provider()).unwrap();
-            assert!(pair.validity.not_before <= now && now < pair.validity.not_after);
-            assert!(pair.root_validity.not_after >= pair.validity.not_after, "the root outlives what it signs");
         }
-        assert!(renewals > 60 && (2..=4).contains(&roots), "{renewals} renewals, {roots} roots");
+        if found.next.is_none() && found.retires_at.is_some_and(|at| at <= now) {
+            let material = Material { bundle: found.bundle.alone(), retires_at: None, ..found.clone() };
+            return Ok(write(material, Reason::RootRetired));
+        }
+        Ok(Verdict::Serve)
     }
 
-    #[test]
-    fn a_content_that_cannot_be_served_is_replaced() {
-        let (good, _) = judged(None, start()).unwrap();
-        let (other, _) = judged(None, start()).unwrap();
-        assert!(judged(Some(&good), start()).is_none());
-        let rows = [
-            (Material { key: other.key.clone(), ..good.clone() }, "the key does not belong to the certificate"),
-            (Material { key: "nothing".to_owned(), ..good.clone() }, "the key cannot be read"),
-            (Material { certificate: String::new(), ..good.clone() }, "the certificate cannot be read"),
-            (Material { bundle: other.bundle.clone(), ..good.clone() }, "the certificate is not signed by any root of the bundle"),
-            (Material { bundle: String::new(), ..good.clone() }, "the bundle of roots cannot be read"),
-        ];
-        for (material, reason) in rows {
-            let (replaced, told) = judged(Some(&material), start()).unwrap();
-            assert_eq!(told, reason);
-            assert!(judged(Some(&replaced), start()).is_none());
+    fn is_trusted(&self, situation: &Situation<'_>) -> bool {
+        let until = situation.trusted_since.and_then(|since| since.checked_add(self.dwell).ok());
+        until.is_some_and(|until| until <= situation.now)
+    }
+
+    /// Has the next authority sign; the old root stays until the certificate that it signed is over.
+    fn hand_over(&self, found: &Material, next: &Authority, pair: &Pair, now: Timestamp) -> Verdict {
+        let signed = if found.bundle.contains(&next.certificate) {
+            issue::leaf(next, &found.bundle, &self.names, now).ok().filter(|material| self.check(material, now).is_ok())
+        } else {
+            // Whoever edited the Secret has left nobody who trusts it.
+            None
+        };
+        match signed {
+            Some(material) => {
+                let dwelt = now.checked_add(self.dwell).unwrap_or(Timestamp::MAX);
+                let retires_at = Some(pair.validity.not_after.max(dwelt));
+                write(Material { retires_at, ..material }, Reason::AuthorityTrusted)
+            }
+            None => write(Material { next: None, ..found.clone() }, Reason::NextUnusable),
         }
     }
 
-    #[test]
-    fn an_expired_certificate_is_renewed_by_a_live_authority_and_anew_by_a_dead_one() {
-        let (material, _) = judged(None, start()).unwrap();
-        let (renewed, _) = judged(Some(&material), start() + SignedDuration::from_hours(100 * 24)).unwrap();
-        assert_eq!(renewed.bundle, material.bundle);
-        let (anew, _) = judged(Some(&material), start() + SignedDuration::from_hours(6 * 365 * 24)).unwrap();
-        assert_ne!(anew.bundle, material.bundle);
+    /// With a new certificate from the authority that there is, if it can sign.
+    fn renewed(&self, found: &Material, now: Timestamp) -> Option<Material> {
+        let authority = Authority { certificate: found.bundle.first()?.to_owned(), key: found.authority_key.clone()? };
+        let leaf = issue::leaf(&authority, &found.bundle, &self.names, now).ok()?;
+        let material = Material { next: found.next.clone(), retires_at: found.retires_at, ..leaf };
+        self.check(&material, now).is_ok().then_some(material)
     }
 
-    #[test]
-    fn a_certificate_for_another_name_is_replaced() {
-        let (material, _) = judged(None, start()).unwrap();
-        let verdict =
-            judge(Some(&material), "other.system.svc", &issue::names("other", "system", "cluster.local"), start(), &provider()).unwrap();
-        assert!(matches!(verdict, Verdict::Write { reason, .. } if reason == "the certificate is not for other.system.svc"));
+    /// Something that can be served, and trusted if possible: what is served already, else a certificate from the
+    /// authority that there is, else all anew.
+    fn replace(&self, reason: Reason, situation: &Situation<'_>) -> Result<Verdict, Error> {
+        let now = situation.now;
+        let served = situation.served.filter(|material| self.check(material, now).is_ok()).cloned();
+        match served.or_else(|| self.renewed(situation.found?, now)) {
+            Some(material) => Ok(write(material, reason)),
+            None => Ok(write(self.anew(situation.found, now)?, reason)),
+        }
     }
 
-    #[test]
-    fn keys_are_never_printed() {
-        let (material, _) = judged(None, start()).unwrap();
-        assert!(!format!("{material:?}").contains("KEY"));
+    /// Roots that can be read stay trusted, for other replicas may still serve what they have signed.
+    fn anew(&self, found: Option<&Material>, now: Timestamp) -> Result<Material, Error> {
+        let others = found.map(|found| found.bundle.clone()).filter(|bundle| bundle.certificates().is_ok()).unwrap_or_default();
+        let retires_at = if others == Bundle::default() { None } else { now.checked_add(LEAF_LIFE).ok() };
+        let material = issue::leaf(&issue::authority(now)?, &others, &self.names, now)?;
+        Ok(Material { retires_at, ..material })
     }
+}
+
+fn publish(found: &Material, reason: Reason, now: Timestamp) -> Result<Verdict, Error> {
+    let next = issue::authority(now)?;
+    let bundle = found.bundle.clone().joined_by(&next.certificate);
+    Ok(write(Material { bundle, next: Some(next), ..found.clone() }, reason))
+}
+
+fn write(material: Material, reason: Reason) -> Verdict {
+    Verdict::Write { material: Box::new(material), reason }
 }
