@@ -6,15 +6,14 @@
 mod certificate;
 mod registration;
 
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Service;
 use kube::Client;
 use kube::api::Api;
+use noderotation_cert::issue::Names;
 use noderotation_cert::resolver::Resolver;
 use noderotation_webhook::server::{self, Exchange, Limits};
 use tokio_util::sync::CancellationToken;
@@ -23,11 +22,17 @@ use tracing::{info, warn};
 use crate::address::Address;
 use crate::metrics::Metrics;
 use crate::probe::Readiness;
+use crate::telemetry::words;
+use certificate::Keeper;
+use registration::Registrar;
 
-/// Time between two looks at certificate and registration, when nothing is wrong.
-const PERIOD: Duration = Duration::from_secs(30);
-/// Time between two tries while something is.
+/// Time between two looks at certificate and registration, and the longest between two tries.
+const PERIOD: Duration = Duration::from_secs(10);
+/// Time to the first try after something has gone wrong.
 const RETRY: Duration = Duration::from_secs(1);
+/// The conditions of `/readyz`.
+const ADMISSION: &str = "admission";
+const REGISTRATION: &str = "registration";
 
 /// Flags of the admission endpoint.
 #[derive(Clone, Debug, Args)]
@@ -65,9 +70,12 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// The name by which the API server calls the endpoint.
-    fn server_name(&self) -> String {
-        format!("{}.{}.svc", self.options.webhook_service, self.namespace)
+    fn names(&self) -> Names {
+        Names {
+            service: self.options.webhook_service.clone(),
+            namespace: self.namespace.clone(),
+            cluster_domain: self.options.cluster_domain.clone(),
+        }
     }
 }
 
@@ -89,76 +97,82 @@ pub(crate) async fn serve(context: Context) -> Result<(), Error> {
     if let Ok(address) = listener.local_addr() {
         info!(%address, "admission endpoint is listening");
     }
-    context.readiness.require("admission", false, "no certificate yet");
+    context.readiness.require(ADMISSION, false, "no certificate yet");
     let limits = Limits { lame_duck: context.shutdown_delay, ..Limits::default() };
     let metrics = context.metrics.clone();
     let observer = Arc::new(move |exchange: &Exchange| metrics.admission(exchange.operation, exchange.verdict, exchange.seconds));
     let serving = server::serve(listener, server::tls(resolver.clone())?, limits, observer, context.stop.clone());
-    let upkeep = upkeep(&context, &resolver);
+    let mut upkeep = Upkeep::new(&context, resolver);
     // The upkeep ends with the stop; the server some time after it.
-    tokio::join!(serving, upkeep);
+    tokio::join!(serving, async {
+        context.stop.run_until_cancelled(upkeep.run()).await;
+        context.readiness.require(ADMISSION, false, "stopping");
+    });
     Ok(())
 }
 
 /// Keeps certificate and registration as they should be.
-async fn upkeep(context: &Context, resolver: &Resolver) {
-    let mut told = String::new();
-    let mut registrar = registration::Registrar::default();
-    while !context.stop.is_cancelled() {
-        let round = round(context, resolver, &mut registrar).await;
-        let wait = match round {
-            Ok(()) => {
-                told.clear();
-                PERIOD
+struct Upkeep<'a> {
+    context: &'a Context,
+    keeper: Keeper,
+    registrar: Option<Registrar>,
+}
+
+impl<'a> Upkeep<'a> {
+    fn new(context: &'a Context, resolver: Resolver) -> Self {
+        let (options, client, namespace) = (&context.options, &context.client, &context.namespace);
+        let secrets = Api::namespaced(client.clone(), namespace);
+        let registrar = options.webhook_register.then(|| Registrar {
+            client: client.clone(),
+            namespace: namespace.clone(),
+            service: options.webhook_service.clone(),
+            configuration: options.webhook_configuration.clone(),
+            server_name: context.names().server(),
+        });
+        Self { context, keeper: Keeper::new(secrets, &options.certificate_secret, context.names(), resolver), registrar }
+    }
+
+    /// Looks for ever; a problem is told when it begins, changes and ends.
+    async fn run(&mut self) {
+        let mut told = String::new();
+        let mut wait = RETRY;
+        loop {
+            let problem = self.look(Timestamp::now()).await.err().unwrap_or_default();
+            let changed = problem != told;
+            if changed && problem.is_empty() {
+                info!("admission endpoint is as it should be");
+            } else if changed {
+                warn!(problem, "admission endpoint is not as it should be, trying again");
             }
-            Err(problem) => {
-                if problem != told {
-                    warn!(problem, "admission endpoint is not as it should be, trying again");
-                    told = problem;
-                }
-                RETRY
-            }
-        };
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = context.stop.cancelled() => {}
+            wait = match (problem.is_empty(), changed) {
+                (true, _) => PERIOD,
+                (false, true) => RETRY,
+                (false, false) => (wait * 2).min(PERIOD),
+            };
+            told = problem;
+            tokio::time::sleep(wait).await;
         }
     }
-    context.readiness.require("admission", false, "stopping");
-}
 
-/// One look; an error is what keeps the endpoint from being as it should be.
-async fn round(context: &Context, resolver: &Resolver, registrar: &mut registration::Registrar) -> Result<(), String> {
-    let bundle = certificate::keep(context, resolver, Timestamp::now()).await.map_err(|error| words(&error))?;
-    context.readiness.require("admission", true, "");
-    if !context.options.webhook_register {
-        context.readiness.inform("registration", true, "left to others");
-        return Ok(());
+    /// One look; an error is what keeps the endpoint from being as it should be.
+    async fn look(&mut self, now: Timestamp) -> Result<(), String> {
+        let readiness = &self.context.readiness;
+        let kept = self.keeper.keep(now).await.map_err(|error| words(&error));
+        readiness.inform("certificate", kept.is_ok(), kept.as_ref().err().cloned().unwrap_or_default());
+        let (pair, bundle) = kept?;
+        self.context.metrics.certificate_not_after(pair.validity.not_after.duration_since(Timestamp::UNIX_EPOCH).as_secs_f64());
+        let Some(registrar) = &self.registrar else {
+            readiness.require(ADMISSION, true, "");
+            readiness.inform(REGISTRATION, true, "left to others");
+            return Ok(());
+        };
+        let registered = registrar.keep(&pair, &bundle).await;
+        let problem = registered.as_ref().err().map(|error| words(error)).unwrap_or_default();
+        let distrusted = matches!(registered, Err(registration::Error::Distrusted(..)));
+        readiness.require(ADMISSION, !distrusted, if distrusted { problem.as_str() } else { "" });
+        readiness.inform(REGISTRATION, registered.is_ok(), problem.clone());
+        registered.map_err(|_| problem)?;
+        self.keeper.trust(&bundle, now);
+        Ok(())
     }
-    let registered = registrar.keep(context, &bundle).await;
-    let problem = registered.as_ref().err().map(|error| words(error)).unwrap_or_default();
-    context.readiness.inform("registration", registered.is_ok(), problem.clone());
-    registered.map_err(|_| problem)
-}
-
-/// An error and what it came from, in one line.
-fn words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
-}
-
-/// The Service's own address and port.
-async fn service_address(context: &Context) -> Result<SocketAddr, registration::Error> {
-    let name = &context.options.webhook_service;
-    let api: Api<Service> = Api::namespaced(context.client.clone(), &context.namespace);
-    let service = api.get(name).await.map_err(|source| registration::Error::Service(name.clone(), Box::new(source)))?;
-    let spec = service.spec.unwrap_or_default();
-    let port = spec.ports.iter().flatten().next().and_then(|port| u16::try_from(port.port).ok());
-    let address = spec.cluster_ip.and_then(|ip| ip.parse::<IpAddr>().ok());
-    address.zip(port).map(SocketAddr::from).ok_or_else(|| registration::Error::NoAddress(name.clone()))
 }

@@ -1,20 +1,32 @@
 //! Fills in the entries of the two webhook configurations, and keeps them as they should be.
+//!
+//! The chart makes both objects; this can neither create nor delete any. Nothing is registered before an answer has come
+//! back through the Service, for until then an entry would only block policies.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Debug;
+use std::net::{IpAddr, SocketAddr};
 
 use k8s_openapi::api::admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration};
-use kube::Resource;
+use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, Resource, ResourceExt};
+use noderotation_cert::bundle::Bundle;
+use noderotation_cert::pair::Pair;
 use noderotation_webhook::probe::{self, probe};
-use noderotation_webhook::registration::{Endpoint, Kind, desired, is_as_desired};
+use noderotation_webhook::registration::{Endpoint, Kind, desired, is_as_desired, trusted};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use tracing::info;
+use serde_json::{Value, json};
+use tracing::{info, warn};
 
-use super::{Context, service_address};
 use crate::controller::FIELD_MANAGER;
 
 /// Why the endpoint is not registered.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub(super) enum Error {
     /// The Service cannot be read.
     #[error("reading Service {0}")]
     Service(String, #[source] Box<kube::Error>),
@@ -30,48 +42,106 @@ pub(crate) enum Error {
     /// A configuration cannot be read or written.
     #[error("{0} {1} {2}")]
     Configuration(&'static str, &'static str, String, #[source] Box<kube::Error>),
+    /// A configuration has the API server trust others, and cannot be repaired.
+    #[error("the API server does not trust the served certificate by {0} {1}")]
+    Distrusted(&'static str, String, #[source] Box<Error>),
 }
 
-/// Remembers whether an answer has come through the Service.
-#[derive(Default)]
+/// What there is to register, and where.
 pub(super) struct Registrar {
-    answered: bool,
+    pub(super) client: Client,
+    pub(super) namespace: String,
+    pub(super) service: String,
+    /// Name of both configurations.
+    pub(super) configuration: String,
+    /// The name by which the API server calls the endpoint.
+    pub(super) server_name: String,
 }
 
 impl Registrar {
-    /// Compares both configurations with what they should be, and applies what differs.
-    pub(super) async fn keep(&mut self, context: &Context, bundle: &str) -> Result<(), Error> {
-        let address = service_address(context).await?;
-        if !self.answered {
-            probe(address, &context.server_name(), bundle).await.map_err(Error::Unanswered)?;
-            self.answered = true;
-        }
+    /// Compares both configurations with what they should be for the pair that is served, and applies what differs; a
+    /// fault of one does not keep the other from being repaired.
+    pub(super) async fn keep(&self, pair: &Pair, bundle: &Bundle) -> Result<(), Error> {
+        let address = self.address().await?;
         let endpoint = Endpoint {
-            namespace: context.namespace.clone(),
-            service: context.options.webhook_service.clone(),
+            namespace: self.namespace.clone(),
+            service: self.service.clone(),
             port: i32::from(address.port()),
-            bundle: bundle.to_owned(),
+            bundle: bundle.clone(),
         };
-        apply::<MutatingWebhookConfiguration>(context, Kind::Mutating, &endpoint).await?;
-        apply::<ValidatingWebhookConfiguration>(context, Kind::Validating, &endpoint).await
+        let mutating = self.compare::<MutatingWebhookConfiguration>(Kind::Mutating, &endpoint, address, pair).await;
+        let validating = self.compare::<ValidatingWebhookConfiguration>(Kind::Validating, &endpoint, address, pair).await;
+        mutating.and(validating)
+    }
+
+    async fn compare<K>(&self, kind: Kind, endpoint: &Endpoint, address: SocketAddr, pair: &Pair) -> Result<(), Error>
+    where
+        K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Serialize + Debug,
+    {
+        let name = &self.configuration;
+        let api: Api<K> = Api::all(self.client.clone());
+        let Some(live) = api.get_opt(name).await.map_err(|error| self.failed("reading", kind, error))? else {
+            return Err(Error::NoShell(kind.object_kind(), name.clone()));
+        };
+        let (live, wanted) = (value(&live), desired(kind, name, endpoint));
+        if is_as_desired(&live, &wanted) {
+            return Ok(());
+        }
+        match trusted(&live) {
+            // Whatever is asked is blocked already, so there is nothing to wait for.
+            Some(trusted) => self.apply(&api, kind, &wanted).await.map_err(|error| {
+                if pair.is_signed_by(&trusted) { error } else { Error::Distrusted(kind.object_kind(), name.clone(), Box::new(error)) }
+            }),
+            None => {
+                probe(address, &self.server_name, &endpoint.bundle).await.map_err(Error::Unanswered)?;
+                self.apply(&api, kind, &wanted).await
+            }
+        }
+    }
+
+    async fn apply<K>(&self, api: &Api<K>, kind: Kind, wanted: &Value) -> Result<(), Error>
+    where
+        K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Serialize + Debug,
+    {
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let applied = api.patch(&self.configuration, &parameters, &Patch::Apply(wanted)).await;
+        let applied = applied.map_err(|error| self.failed("applying", kind, error))?;
+        self.replace(api, &applied, wanted).await.map_err(|error| self.failed("replacing the entries of", kind, error))?;
+        info!(kind = kind.object_kind(), name = self.configuration, "admission endpoint registered");
+        Ok(())
+    }
+
+    /// What others have added stays through an apply, a condition that never holds for example; then the list is
+    /// replaced as a whole.
+    async fn replace<K>(&self, api: &Api<K>, applied: &K, wanted: &Value) -> kube::Result<()>
+    where
+        K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Serialize + Debug,
+    {
+        if is_as_desired(&value(applied), wanted) {
+            return Ok(());
+        }
+        warn!(name = self.configuration, "somebody has added to the entries of a webhook configuration, which is undone");
+        let metadata = json!({ "resourceVersion": applied.resource_version() });
+        let body = json!({ "metadata": metadata, "webhooks": wanted.get("webhooks") });
+        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        api.patch(&self.configuration, &parameters, &Patch::Merge(&body)).await.map(drop)
+    }
+
+    fn failed(&self, doing: &'static str, kind: Kind, error: kube::Error) -> Error {
+        Error::Configuration(doing, kind.object_kind(), self.configuration.clone(), Box::new(error))
+    }
+
+    /// The Service's own address and port.
+    async fn address(&self) -> Result<SocketAddr, Error> {
+        let api: Api<Service> = Api::namespaced(self.client.clone(), &self.namespace);
+        let service = api.get(&self.service).await.map_err(|source| Error::Service(self.service.clone(), Box::new(source)))?;
+        let spec = service.spec.unwrap_or_default();
+        let port = spec.ports.iter().flatten().next().and_then(|port| u16::try_from(port.port).ok());
+        let address = spec.cluster_ip.and_then(|ip| ip.parse::<IpAddr>().ok());
+        address.zip(port).map(SocketAddr::from).ok_or_else(|| Error::NoAddress(self.service.clone()))
     }
 }
 
-async fn apply<K>(context: &Context, kind: Kind, endpoint: &Endpoint) -> Result<(), Error>
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
-{
-    let name = &context.options.webhook_configuration;
-    let api: Api<K> = Api::all(context.client.clone());
-    let failed = |doing| move |source| Error::Configuration(doing, kind.object_kind(), name.clone(), Box::new(source));
-    let Some(live) = api.get_opt(name).await.map_err(failed("reading"))? else {
-        return Err(Error::NoShell(kind.object_kind(), name.clone()));
-    };
-    let wanted = desired(kind, name, endpoint);
-    if is_as_desired(&serde_json::to_value(&live).unwrap_or(Value::Null), &wanted) {
-        return Ok(());
-    }
-    api.patch(name, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(&wanted)).await.map_err(failed("applying"))?;
-    info!(kind = kind.object_kind(), name, "admission endpoint registered");
-    Ok(())
+fn value(object: &impl Serialize) -> Value {
+    serde_json::to_value(object).unwrap_or(Value::Null)
 }

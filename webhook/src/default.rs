@@ -5,34 +5,28 @@
 
 use noderotation_core::policy::default;
 use noderotation_core::policy::validate::validate;
-use serde_json::Value;
 
-use crate::review::{Answer, Review};
+use crate::review::{Answer, Matter, Review};
 
 /// The answer to a review.
 #[must_use]
 pub fn answer(review: &Review) -> Answer {
-    if review.needs_no_judgement() {
-        return Answer::PASS;
+    match review.matter() {
+        Matter::Nothing | Matter::Unchanged => return Answer::PASS,
+        Matter::Spec => {}
     }
     if let Err(faults) = validate(&review.object) {
         return Answer::Refuse { faults };
     }
     let old = Some(&review.old).filter(|old| old.is_object());
-    Answer::Allow { patch: patch(&review.object, &default::apply(old, &review.object)), warnings: Vec::new() }
-}
-
-/// The least change from one object to the other.
-fn patch(before: &Value, after: &Value) -> Vec<Value> {
-    match serde_json::to_value(json_patch::diff(before, after)) {
-        Ok(Value::Array(operations)) => operations,
-        Ok(_) | Err(_) => Vec::new(),
-    }
+    // The least change from one object to the other.
+    let patch = json_patch::diff(&review.object, &default::apply(old, &review.object));
+    Answer::Allow { patch, warnings: Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -57,10 +51,10 @@ mod tests {
         let mut review =
             review(&json!({"nodePoolSelector": {}, "maintenanceWindows": window("02:00", "06:00"), "surge": {"cooldownAfter": "20m"}}));
         let Answer::Allow { patch, .. } = answer(&review) else { panic!("refused") };
-        let paths: Vec<_> = patch.iter().map(|operation| operation["path"].as_str().unwrap()).collect();
-        assert!(paths.contains(&"/spec/surge/failurePause") && !paths.contains(&"/spec/surge/cooldownAfter"), "{paths:?}");
-        let operations: json_patch::Patch = serde_json::from_value(json!(patch)).unwrap();
-        json_patch::patch(&mut review.object, &operations).unwrap();
+        let paths: Vec<_> = patch.iter().map(|operation| operation.path().to_string()).collect();
+        let has = |path: &str| paths.iter().any(|other| other == path);
+        assert!(has("/spec/surge/failurePause") && !has("/spec/surge/cooldownAfter"), "{paths:?}");
+        json_patch::patch(&mut review.object, &patch).unwrap();
         assert_eq!(review.object["spec"]["surge"]["failurePause"], "20m");
         assert_eq!(answer(&review), Answer::PASS);
     }

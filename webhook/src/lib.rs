@@ -9,3 +9,4 @@ pub mod registration;
 pub mod review;
 pub mod server;
 pub mod validate;
+pub mod warning;

@@ -3,6 +3,8 @@
 //! The chart renders shells without entries, so that nothing is asked of us before we answer. The operator fills the
 //! entries in and keeps them as they should be; it may touch these two objects only.
 
+use k8s_openapi::ByteString;
+use noderotation_cert::bundle::Bundle;
 use serde_json::{Value, json};
 
 /// Path of the mutating endpoint.
@@ -39,8 +41,8 @@ pub struct Endpoint {
     pub service: String,
     /// Port of the Service.
     pub port: i32,
-    /// Roots to trust, PEM.
-    pub bundle: String,
+    /// Roots to trust.
+    pub bundle: Bundle,
 }
 
 /// The whole object for a server-side apply. Every field that the API server would default is written out, so that what
@@ -55,7 +57,7 @@ pub fn desired(kind: Kind, name: &str, endpoint: &Endpoint) -> Value {
         "name": entry,
         "admissionReviewVersions": ["v1"],
         "clientConfig": {
-            "caBundle": k8s_openapi::ByteString(endpoint.bundle.as_bytes().to_vec()),
+            "caBundle": ByteString(endpoint.bundle.to_string().into_bytes()),
             "service": { "namespace": endpoint.namespace, "name": endpoint.service, "path": path, "port": endpoint.port },
         },
         "failurePolicy": "Fail",
@@ -88,7 +90,7 @@ pub fn desired(kind: Kind, name: &str, endpoint: &Endpoint) -> Value {
 /// do not depend on us (faults.md 0.6).
 fn conditions() -> Value {
     json!([
-        { "name": "spec-changes", "expression": "oldObject == null || object.spec != oldObject.spec" },
+        { "name": "spec-changes", "expression": "oldObject == null || object.?spec != oldObject.?spec" },
         { "name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)" },
     ])
 }
@@ -99,25 +101,112 @@ pub fn is_as_desired(live: &Value, desired: &Value) -> bool {
     live.get("webhooks") == desired.get("webhooks")
 }
 
+/// What the API server trusts by a live object; `None` if nothing is registered there.
+#[must_use]
+pub fn trusted(live: &Value) -> Option<Bundle> {
+    let entry = live.get("webhooks")?.as_array()?.first()?;
+    let bytes = entry.pointer("/clientConfig/caBundle").and_then(|text| serde_json::from_value::<ByteString>(text.clone()).ok());
+    Some(bytes.map(|bytes| Bundle::parse(&String::from_utf8_lossy(&bytes.0))).unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration};
+
     use super::*;
 
+    const ROOT: &str = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+
+    fn object(kind: Kind) -> Value {
+        let bundle = Bundle::parse(ROOT);
+        desired(kind, "name", &Endpoint { namespace: "system".to_owned(), service: "webhook".to_owned(), port: 443, bundle })
+    }
+
     #[test]
-    fn only_policies_are_ever_matched() {
-        let endpoint = Endpoint { namespace: "system".to_owned(), service: "webhook".to_owned(), port: 443, bundle: "PEM".to_owned() };
-        for kind in [Kind::Mutating, Kind::Validating] {
-            let desired = desired(kind, "name", &endpoint);
-            let rules = desired["webhooks"][0]["rules"].as_array().unwrap();
-            assert_eq!(rules.len(), 1);
-            assert_eq!(rules[0]["resources"], json!(["rotationpolicies"]));
-            assert_eq!(rules[0]["operations"], json!(["CREATE", "UPDATE"]));
-            assert_eq!(desired["webhooks"][0]["clientConfig"]["caBundle"], "UEVN");
-            assert!(is_as_desired(&desired, &desired));
-            let mut edited = desired.clone();
-            edited["webhooks"][0]["failurePolicy"] = json!("Ignore");
-            assert!(!is_as_desired(&edited, &desired));
-            assert!(!is_as_desired(&json!({}), &desired));
+    fn the_entries_are_these() {
+        let mutating = object(Kind::Mutating);
+        let mut entry = mutating["webhooks"][0].clone();
+        entry["clientConfig"]["caBundle"] = json!("…");
+        insta::assert_yaml_snapshot!(entry, @r#"
+        admissionReviewVersions:
+          - v1
+        clientConfig:
+          caBundle: …
+          service:
+            name: webhook
+            namespace: system
+            path: /mutate-noderotation-io-v1alpha1-rotationpolicy
+            port: 443
+        failurePolicy: Fail
+        matchConditions:
+          - expression: oldObject == null || object.?spec != oldObject.?spec
+            name: spec-changes
+          - expression: "!has(object.metadata.deletionTimestamp)"
+            name: not-being-deleted
+        matchPolicy: Equivalent
+        name: default.rotationpolicies.noderotation.io
+        namespaceSelector: {}
+        objectSelector: {}
+        reinvocationPolicy: IfNeeded
+        rules:
+          - apiGroups:
+              - noderotation.io
+            apiVersions:
+              - v1alpha1
+            operations:
+              - CREATE
+              - UPDATE
+            resources:
+              - rotationpolicies
+            scope: Cluster
+        sideEffects: None
+        timeoutSeconds: 5
+        "#);
+        let mut validating = object(Kind::Validating);
+        validating["webhooks"][0]["reinvocationPolicy"] = json!("IfNeeded");
+        for field in ["/webhooks/0/name", "/webhooks/0/clientConfig/service/path"] {
+            let told = validating.pointer_mut(field).map(std::mem::take).unwrap();
+            assert!(told.as_str().is_some_and(|text| text.trim_start_matches('/').starts_with("validate")), "{told}");
+            *validating.pointer_mut(field).unwrap() = mutating.pointer(field).cloned().unwrap();
         }
+        assert_eq!(validating["webhooks"], mutating["webhooks"]);
+    }
+
+    /// Otherwise what is read would never equal what is wanted, and would be written for ever.
+    #[test]
+    fn they_survive_the_types_that_they_are_read_with() {
+        let read: MutatingWebhookConfiguration = serde_json::from_value(object(Kind::Mutating)).unwrap();
+        assert!(is_as_desired(&serde_json::to_value(read).unwrap(), &object(Kind::Mutating)));
+        let read: ValidatingWebhookConfiguration = serde_json::from_value(object(Kind::Validating)).unwrap();
+        assert!(is_as_desired(&serde_json::to_value(read).unwrap(), &object(Kind::Validating)));
+    }
+
+    #[test]
+    fn an_edit_of_any_field_is_seen() {
+        let wanted = object(Kind::Mutating);
+        assert!(is_as_desired(&wanted, &wanted));
+        let edits = [
+            ("/webhooks/0/failurePolicy", json!("Ignore")),
+            ("/webhooks/0/clientConfig/caBundle", Value::Null),
+            ("/webhooks/0/matchConditions/0/expression", json!("false")),
+            ("/webhooks/0/objectSelector", json!({"matchLabels": {"a": "b"}})),
+            ("/webhooks", json!([])),
+        ];
+        for (field, value) in edits {
+            let mut edited = wanted.clone();
+            *edited.pointer_mut(field).unwrap() = value;
+            assert!(!is_as_desired(&edited, &wanted), "{field}");
+        }
+        assert!(!is_as_desired(&json!({}), &wanted));
+    }
+
+    #[test]
+    fn what_is_trusted_is_read_from_the_entry() {
+        assert_eq!(trusted(&object(Kind::Validating)), Some(Bundle::parse(ROOT)));
+        let mut emptied = object(Kind::Validating);
+        emptied["webhooks"][0]["clientConfig"]["caBundle"] = Value::Null;
+        assert_eq!(trusted(&emptied), Some(Bundle::default()));
+        assert_eq!(trusted(&json!({"webhooks": []})), None);
+        assert_eq!(trusted(&json!({})), None);
     }
 }

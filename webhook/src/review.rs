@@ -3,6 +3,7 @@
 //! The envelope is read leniently, so that nothing but a policy's own faults is ever a reason to refuse it. The uid is
 //! echoed on every path.
 
+use json_patch::Patch;
 use noderotation_core::policy::fault::Fault;
 use serde_json::{Map, Value, json};
 
@@ -71,16 +72,30 @@ impl Review {
         })
     }
 
-    /// There is nothing to judge: the object goes, or is another kind's, or its spec stays as it is.
-    ///
-    /// Labels, finalizers and the status of a policy must stay editable even if its spec has become faulty.
+    /// What the review asks for.
     #[must_use]
-    pub fn needs_no_judgement(&self) -> bool {
+    pub fn matter(&self) -> Matter {
         let judged = matches!(self.operation.as_str(), "CREATE" | "UPDATE") && self.kind == "RotationPolicy";
         let going = self.object.pointer("/metadata/deletionTimestamp").is_some_and(|at| !at.is_null());
         let unchanged = self.operation == "UPDATE" && self.old.is_object() && self.old.get("spec") == self.object.get("spec");
-        !judged || going || unchanged
+        match (judged && !going, unchanged) {
+            (false, _) => Matter::Nothing,
+            (true, true) => Matter::Unchanged,
+            (true, false) => Matter::Spec,
+        }
     }
+}
+
+/// What of a review is to be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matter {
+    /// Nothing: the object goes, or it is another kind's.
+    Nothing,
+    /// The spec stays as it is. Labels, finalizers and the status of a policy must stay editable even if its spec is at
+    /// fault, so it is not refused.
+    Unchanged,
+    /// The spec is new.
+    Spec,
 }
 
 /// What is answered.
@@ -88,8 +103,8 @@ impl Review {
 pub enum Answer {
     /// It may pass.
     Allow {
-        /// JSON Patch operations; none if nothing is to be changed.
-        patch: Vec<Value>,
+        /// What is to be changed in it.
+        patch: Patch,
         /// Sentences for whoever asked.
         warnings: Vec<String>,
     },
@@ -98,11 +113,13 @@ pub enum Answer {
         /// The faults, in the order of the fields.
         faults: Vec<Fault>,
     },
+    /// It is refused, since the judgement itself failed.
+    Broken,
 }
 
 impl Answer {
     /// It may pass as it is.
-    pub const PASS: Self = Self::Allow { patch: Vec::new(), warnings: Vec::new() };
+    pub const PASS: Self = Self::Allow { patch: Patch(Vec::new()), warnings: Vec::new() };
 
     /// The value of the metric's label `verdict`.
     #[must_use]
@@ -110,6 +127,7 @@ impl Answer {
         match self {
             Self::Allow { .. } => "allowed",
             Self::Refuse { .. } => "refused",
+            Self::Broken => "error",
         }
     }
 
@@ -119,17 +137,18 @@ impl Answer {
         let response = match self {
             Self::Allow { patch, warnings } => allowed(&review.uid, patch, warnings),
             Self::Refuse { faults } => json!({ "uid": review.uid, "allowed": false, "status": status(&review.name, faults) }),
+            Self::Broken => json!({ "uid": review.uid, "allowed": false, "status": broken(&review.name) }),
         };
         json!({ "apiVersion": VERSION, "kind": "AdmissionReview", "response": response })
     }
 }
 
-fn allowed(uid: &str, patch: &[Value], warnings: &[String]) -> Value {
+fn allowed(uid: &str, patch: &Patch, warnings: &[String]) -> Value {
     let mut response = Map::new();
     response.insert("uid".to_owned(), json!(uid));
     response.insert("allowed".to_owned(), json!(true));
-    if !patch.is_empty() {
-        let bytes = k8s_openapi::ByteString(Value::from(patch.to_vec()).to_string().into_bytes());
+    if !patch.0.is_empty() {
+        let bytes = k8s_openapi::ByteString(json!(patch).to_string().into_bytes());
         response.insert("patchType".to_owned(), json!("JSONPatch"));
         // Base64, as the API server wants it.
         response.insert("patch".to_owned(), json!(bytes));
@@ -155,6 +174,19 @@ fn status(name: &str, faults: &[Fault]) -> Value {
             "kind": "RotationPolicy",
             "causes": faults.iter().map(cause).collect::<Vec<_>>(),
         },
+    })
+}
+
+/// The refusal of what could not be judged; a fault of ours must not let a bad policy pass.
+fn broken(name: &str) -> Value {
+    json!({
+        "status": "Failure",
+        "reason": "InternalError",
+        "code": 500,
+        "message": format!(
+            "RotationPolicy {name:?} could not be judged, which is a fault of node-rotation-controller and not of the policy; \
+             its log says more"
+        ),
     })
 }
 
@@ -187,29 +219,56 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_change_a_policy_is_not_judged() {
-        let (good, bad) = (json!({"spec": {"a": 1}}), json!({"spec": {"a": 2}, "metadata": {"labels": {"x": "y"}}}));
-        assert!(!review("CREATE", &good, &Value::Null).needs_no_judgement());
-        assert!(!review("UPDATE", &bad, &good).needs_no_judgement());
-        assert!(review("UPDATE", &bad, &json!({"spec": {"a": 2}})).needs_no_judgement());
-        assert!(review("DELETE", &Value::Null, &good).needs_no_judgement());
-        assert!(review("CONNECT", &bad, &good).needs_no_judgement());
-        assert!(
-            review("UPDATE", &json!({"spec": {"a": 3}, "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}), &good)
-                .needs_no_judgement()
-        );
-        let other = Review { kind: "Pod".to_owned(), ..review("CREATE", &good, &Value::Null) };
-        assert!(other.needs_no_judgement());
+    fn only_a_new_spec_is_judged() {
+        let (one, two) = (json!({"spec": {"a": 1}}), json!({"spec": {"a": 2}, "metadata": {"labels": {"x": "y"}}}));
+        let going = json!({"spec": {"a": 3}, "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+        let rows = [
+            ("CREATE", &one, &Value::Null, Matter::Spec),
+            ("UPDATE", &two, &one, Matter::Spec),
+            // Without what was before it cannot be told to be the same.
+            ("UPDATE", &Value::Null, &Value::Null, Matter::Spec),
+            ("UPDATE", &two, &json!({"spec": {"a": 2}}), Matter::Unchanged),
+            ("UPDATE", &going, &one, Matter::Nothing),
+            ("DELETE", &Value::Null, &one, Matter::Nothing),
+            ("CONNECT", &two, &one, Matter::Nothing),
+        ];
+        for (operation, object, old, matter) in rows {
+            assert_eq!(review(operation, object, old).matter(), matter, "{operation} {object}");
+        }
+        let other = Review { kind: "Pod".to_owned(), ..review("CREATE", &one, &Value::Null) };
+        assert_eq!(other.matter(), Matter::Nothing);
     }
 
     #[test]
     fn the_uid_is_echoed_and_a_patch_is_base64() {
         let review = review("CREATE", &json!({}), &Value::Null);
-        let answer = Answer::Allow { patch: vec![json!({"op": "add", "path": "/x", "value": 1})], warnings: vec!["careful".to_owned()] };
+        let patch = json_patch::diff(&json!({}), &json!({"x": 1}));
+        let answer = Answer::Allow { patch, warnings: vec!["careful".to_owned()] };
         assert_eq!(
             answer.write(&review)["response"],
             json!({"uid": "abc", "allowed": true, "patchType": "JSONPatch", "patch": "W3sib3AiOiJhZGQiLCJwYXRoIjoiL3giLCJ2YWx1ZSI6MX1d", "warnings": ["careful"]})
         );
         assert_eq!(Answer::PASS.write(&review)["response"], json!({"uid": "abc", "allowed": true}));
+    }
+
+    #[test]
+    fn what_could_not_be_judged_is_refused_with_words() {
+        let answer = Answer::Broken.write(&review("CREATE", &json!({"metadata": {"name": "api"}}), &Value::Null));
+        insta::assert_json_snapshot!(answer, @r#"
+        {
+          "apiVersion": "admission.k8s.io/v1",
+          "kind": "AdmissionReview",
+          "response": {
+            "allowed": false,
+            "status": {
+              "code": 500,
+              "message": "RotationPolicy \"api\" could not be judged, which is a fault of node-rotation-controller and not of the policy; its log says more",
+              "reason": "InternalError",
+              "status": "Failure"
+            },
+            "uid": "abc"
+          }
+        }
+        "#);
     }
 }

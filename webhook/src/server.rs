@@ -19,7 +19,7 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use noderotation_cert::resolver::Resolver;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +32,8 @@ pub use exchange::Exchange;
 pub struct Limits {
     /// A TLS handshake.
     pub handshake: Duration,
+    /// From the handshake to the first request's head, so that silent callers do not take all connections there are.
+    pub first: Duration,
     /// From the end of an answer to the end of the next request's head. Longer than the 90 s that the API server keeps an
     /// idle connection, so that it is the API server that closes it.
     pub head: Duration,
@@ -51,6 +53,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             handshake: Duration::from_secs(5),
+            first: Duration::from_secs(10),
             head: Duration::from_secs(110),
             request: Duration::from_secs(4),
             body: 3 << 20,
@@ -143,13 +146,31 @@ impl Shared {
         let Ok(Ok(tls)) = tokio::time::timeout(self.limits.handshake, self.acceptor.accept(stream)).await else {
             return;
         };
-        let service = service_fn(|request| exchange::answer(request, self.limits, &self.observer, &self.closing));
+        let (asked, asking) = watch::channel(());
+        let service = service_fn(|request| {
+            asked.send_replace(());
+            exchange::answer(request, &self)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.head)
             .serve_connection(TokioIo::new(tls), service);
-        if let Err(error) = watcher.watch(connection).await {
-            debug!(error = %error, "a connection ended early");
+        tokio::select! {
+            ended = watcher.watch(connection) => {
+                if let Err(error) = ended {
+                    debug!(error = %error, "a connection ended early");
+                }
+            }
+            () = silence(asking, self.limits) => debug!("a connection is cut, since nothing is asked on it"),
         }
+    }
+}
+
+/// Ends when no request comes, also where hyper does not look at the clock: before the first one, and while a caller does
+/// not read its answer.
+async fn silence(mut asking: watch::Receiver<()>, limits: Limits) {
+    let mut patience = limits.first;
+    while let Ok(Ok(())) = tokio::time::timeout(patience, asking.changed()).await {
+        patience = limits.request + limits.head;
     }
 }

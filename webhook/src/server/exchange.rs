@@ -1,16 +1,17 @@
 //! One request and its answer.
 
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use tracing::info;
+use tracing::{error, info};
 
-use super::{Limits, Observer};
+use super::{Limits, Shared};
 use crate::registration::{MUTATE, VALIDATE};
 use crate::review::{Answer, Review};
 use crate::{default, validate};
@@ -20,7 +21,7 @@ use crate::{default, validate};
 pub struct Exchange {
     /// `create`, `update`, `other`, or `unreadable`.
     pub operation: &'static str,
-    /// `allowed`, `refused`, or `error` for what is no review.
+    /// `allowed`, `refused`, or `error` for what is no review or could not be judged.
     pub verdict: &'static str,
     /// From the request's head to the answer.
     pub seconds: f64,
@@ -33,15 +34,10 @@ enum Outcome {
 }
 
 /// Answers a request; there is always an answer.
-pub(super) async fn answer(
-    request: Request<Incoming>,
-    limits: Limits,
-    observer: &Observer,
-    closing: &AtomicBool,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+pub(super) async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<Full<Bytes>>, Infallible> {
     let begun = Instant::now();
-    let outcome = judge(request, limits).await;
-    observer(&summary(&outcome, begun));
+    let outcome = judge(request, shared.limits).await;
+    (shared.observer)(&summary(&outcome, begun));
     let mut response = match outcome {
         Outcome::Answered(review, answer) => {
             tell(&review, &answer);
@@ -49,7 +45,7 @@ pub(super) async fn answer(
         }
         Outcome::Unanswerable(status, words) => respond(status, "text/plain; charset=utf-8", format!("{words}\n")),
     };
-    if closing.load(Ordering::Relaxed) {
+    if shared.closing.load(Ordering::Relaxed) {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
@@ -78,11 +74,16 @@ async fn judge(request: Request<Incoming>, limits: Limits) -> Outcome {
     };
     match Review::read(&body) {
         Ok(review) => {
-            let answer = respond(&review);
+            let answer = guarded(respond, &review);
             Outcome::Answered(Box::new(review), answer)
         }
         Err(unreadable) => Outcome::Unanswerable(StatusCode::BAD_REQUEST, unreadable.to_string()),
     }
+}
+
+/// A panic is answered too, and with a refusal: a connection that breaks off would leave the caller without a reason.
+fn guarded(respond: fn(&Review) -> Answer, review: &Review) -> Answer {
+    catch_unwind(AssertUnwindSafe(|| respond(review))).unwrap_or(Answer::Broken)
 }
 
 async fn body(request: Request<Incoming>, limits: Limits) -> Result<Bytes, Outcome> {
@@ -128,8 +129,28 @@ fn summary(outcome: &Outcome, begun: Instant) -> Exchange {
 
 /// One line for each refusal: which policy, whose, and what is wrong with it.
 fn tell(review: &Review, answer: &Answer) {
-    if let Answer::Refuse { faults } = answer {
-        let list: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        info!(policy = review.name, user = review.user, operation = review.operation, faults = list.join(" | "), "policy refused");
+    let (policy, user, operation) = (&review.name, &review.user, &review.operation);
+    match answer {
+        Answer::Allow { .. } => {}
+        Answer::Refuse { faults } => {
+            let list: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            info!(policy, user, operation, faults = list.join(" | "), "policy refused");
+        }
+        Answer::Broken => error!(policy, user, operation, "policy refused, since judging it has panicked"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_judgement_that_panics_is_a_refusal() {
+        let [uid, operation, kind, name, user] = ["abc", "CREATE", "RotationPolicy", "api", "someone"].map(str::to_owned);
+        let review = Review { uid, operation, kind, name, user, object: Value::Null, old: Value::Null };
+        assert_eq!(guarded(|_| panic!("a fault of ours"), &review), Answer::Broken);
+        assert_eq!(guarded(|_| Answer::PASS, &review), Answer::PASS);
     }
 }

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 
 use jiff::Timestamp;
-use noderotation_cert::material::Material;
-use noderotation_cert::{issue, pair};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use noderotation_cert::bundle::Bundle;
+use noderotation_cert::issue::{self, Names};
+use noderotation_cert::secret::Material;
+use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
@@ -21,12 +21,13 @@ use crate::registration::VALIDATE;
 const NAME: &str = "webhook.system.svc";
 
 fn material() -> Material {
-    issue::authority_and_leaf(&issue::names("webhook", "system", "cluster.local"), None, Timestamp::now()).unwrap()
+    let names = Names { service: "webhook".to_owned(), namespace: "system".to_owned(), cluster_domain: "cluster.local".to_owned() };
+    issue::first(&names, Timestamp::now()).unwrap()
 }
 
 fn quick() -> Limits {
     let short = Duration::from_millis(200);
-    Limits { handshake: short, head: short, request: short, body: 2048, lame_duck: short, drain: short, ..Limits::default() }
+    Limits { handshake: short, first: short, head: short, request: short, body: 2048, lame_duck: short, drain: short, ..Limits::default() }
 }
 
 struct Running {
@@ -39,8 +40,7 @@ struct Running {
 }
 
 fn serve_pair(resolver: &Resolver, material: &Material) {
-    let provider = rustls::crypto::ring::default_provider();
-    resolver.serve(pair::check(material, NAME, Timestamp::now(), &provider).unwrap());
+    resolver.offer(material, NAME, Timestamp::now()).unwrap();
 }
 
 async fn start(limits: Limits) -> Running {
@@ -58,8 +58,8 @@ async fn start(limits: Limits) -> Running {
 
 async fn connect(running: &Running, protocols: &[&str]) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
-    for root in CertificateDer::pem_slice_iter(running.material.bundle.as_bytes()) {
-        roots.add(root.unwrap()).unwrap();
+    for root in running.material.bundle.certificates().unwrap() {
+        roots.add(root).unwrap();
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
@@ -90,6 +90,7 @@ async fn it_answers_whoever_trusts_its_root_and_calls_it_by_its_name() {
     probe(running.address, NAME, &running.material.bundle).await.unwrap();
     assert!(probe(running.address, "other.system.svc", &running.material.bundle).await.is_err());
     assert!(probe(running.address, NAME, &material().bundle).await.is_err());
+    assert!(probe(running.address, NAME, &Bundle::default()).await.is_err());
     assert_eq!(*running.seen.lock().unwrap(), [("other", "allowed")]);
 }
 
@@ -144,6 +145,35 @@ async fn a_caller_that_says_nothing_is_let_go() {
     half.write_all(b"POST / HT").await.unwrap();
     let answer = read_all(&mut half).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_caller_that_never_asks_is_let_go_sooner_than_one_that_has_asked() {
+    let running = start(Limits { head: Duration::from_secs(60), ..quick() }).await;
+    let mut idle = connect(&running, &["http/1.1"]).await.unwrap();
+    assert_eq!(read_all(&mut idle).await, "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn patience_is_short_before_the_first_request_and_longer_than_the_api_servers_after_it() {
+    let limits = Limits::default();
+    let lasted = async |requests: u32| {
+        let (asked, asking) = watch::channel(());
+        let begun = tokio::time::Instant::now();
+        let requests = async {
+            for _ in 0..requests {
+                tokio::time::sleep(Duration::from_secs(9)).await;
+                asked.send_replace(());
+            }
+        };
+        tokio::join!(silence(asking, limits), requests);
+        begun.elapsed()
+    };
+    assert_eq!(lasted(0).await, limits.first);
+    let after = limits.head + limits.request;
+    assert!(after > Duration::from_secs(90));
+    assert_eq!(lasted(1).await, Duration::from_secs(9) + after);
+    assert_eq!(lasted(2).await, Duration::from_secs(18) + after);
 }
 
 #[tokio::test]
