@@ -44,7 +44,7 @@ pub(super) enum Error {
     Configuration(&'static str, &'static str, String, #[source] Box<kube::Error>),
     /// A configuration has the API server trust others, and cannot be repaired.
     #[error("the API server does not trust the served certificate by {0} {1}")]
-    Distrusted(&'static str, String, #[source] Box<Error>),
+    Distrusted(&'static str, String, #[source] Box<Self>),
 }
 
 /// What there is to register, and where.

@@ -19,6 +19,8 @@ use crate::probe::probe;
 use crate::registration::VALIDATE;
 
 const NAME: &str = "webhook.system.svc";
+/// No test waits for it.
+const LONG: Duration = Duration::from_secs(3600);
 
 fn material() -> Material {
     let names = Names { service: "webhook".to_owned(), namespace: "system".to_owned(), cluster_domain: "cluster.local".to_owned() };
@@ -79,8 +81,9 @@ async fn ask(running: &Running, head: &str, body: &str) -> String {
 
 async fn read_all(stream: &mut TlsStream<TcpStream>) -> String {
     let mut answer = Vec::new();
-    // A server that closes without a goodbye has closed all the same.
-    let _closed = stream.read_to_end(&mut answer).await;
+    // A server that closes without a goodbye has closed all the same; one that does not close fails the test.
+    let closed = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer));
+    let _closed = closed.await.expect("the server did not close the connection");
     String::from_utf8(answer).unwrap()
 }
 
@@ -149,7 +152,7 @@ async fn a_caller_that_says_nothing_is_let_go() {
 
 #[tokio::test]
 async fn a_caller_that_never_asks_is_let_go_sooner_than_one_that_has_asked() {
-    let running = start(Limits { head: Duration::from_secs(60), ..quick() }).await;
+    let running = start(Limits { head: LONG, ..quick() }).await;
     let mut idle = connect(&running, &["http/1.1"]).await.unwrap();
     assert_eq!(read_all(&mut idle).await, "");
 }
@@ -187,7 +190,7 @@ async fn a_body_that_never_comes_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_stop_answers_first_and_asks_callers_to_go_elsewhere() {
-    let running = start(Limits { head: Duration::from_secs(60), lame_duck: Duration::from_secs(60), ..quick() }).await;
+    let running = start(Limits { head: LONG, lame_duck: LONG, ..quick() }).await;
     let mut stream = connect(&running, &["http/1.1"]).await.unwrap();
     running.stop.cancel();
     // Still accepted, still answered; and no `Connection: close` from the caller here.
@@ -203,7 +206,7 @@ async fn a_stop_answers_first_and_asks_callers_to_go_elsewhere() {
 
 #[tokio::test]
 async fn after_the_stop_the_server_ends_although_a_caller_holds_its_connection() {
-    let running = start(Limits { head: Duration::from_secs(60), ..quick() }).await;
+    let running = start(Limits { head: LONG, ..quick() }).await;
     let _held = connect(&running, &["http/1.1"]).await.unwrap();
     running.stop.cancel();
     running.ended.await.unwrap();
