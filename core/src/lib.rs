@@ -11,6 +11,7 @@ pub mod duration;
 pub mod gate;
 pub mod headroom;
 pub mod karpenter;
+pub mod nearest;
 pub mod placeholder;
 pub mod policy;
 pub mod resolve;

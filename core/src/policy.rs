@@ -13,6 +13,7 @@ pub mod schema;
 pub mod selector;
 #[cfg(test)]
 mod tests;
+pub mod unknown;
 pub mod validate;
 pub mod warning;
 mod windows;

@@ -90,7 +90,7 @@ pub fn derive(governing: &Governing, life: &PoolLife, claims: usize, now: Timest
         return Derived::default();
     };
     let t_rot = bound(governing, life.termination_grace_period);
-    let t_rot_estimate = estimate(governing, life);
+    let t_rot_estimate = estimate(governing, life.termination_grace_period);
     let Some(measures) = governing.windows.measures(now) else {
         return Derived { t_rot, t_rot_estimate, findings: vec![judgement::no_windows()], ..Derived::default() };
     };
@@ -132,11 +132,12 @@ fn threshold(governing: &Governing, expire_after: Duration, measures: &Measures,
     }
 }
 
-/// What a rotation is expected to take; no estimate counts for more than the bound that cuts it off.
-fn estimate(governing: &Governing, life: &PoolLife) -> Duration {
+/// `t_rot_est`: what a rotation is expected to take; no estimate counts for more than the bound that cuts it off.
+#[must_use]
+pub fn estimate(governing: &Governing, termination_grace_period: Option<Duration>) -> Duration {
     let provisioning = governing.provisioning_estimate.unwrap_or(PROVISIONING_ESTIMATE).min(governing.ready_timeout);
     let drain = governing.drain_estimate.unwrap_or(DRAIN_ESTIMATE);
-    provisioning.saturating_add(life.termination_grace_period.map_or(drain, |period| drain.min(period)))
+    provisioning.saturating_add(termination_grace_period.map_or(drain, |period| drain.min(period)))
 }
 
 /// Rotations of length `slot` that can start in `shortest`, the last of which may end outside.

@@ -4,8 +4,10 @@
 //! union of all entries. An instant is inside if its local time is: local times that a spring change skips never
 //! occur, and both passes of a repeated local time count. All arithmetic walks civil dates, never multiples of a day.
 
-pub mod calendar;
+mod calendar;
 mod entry;
+mod measures;
+mod piece;
 #[cfg(test)]
 mod tests;
 pub mod zone;
@@ -14,9 +16,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use calendar::ahead;
-pub use calendar::{Measures, Occurrence};
+pub use calendar::Occurrence;
+use calendar::{Upcoming, ahead};
 pub use entry::{Entry, MINUTES_OF_DAY};
+pub use measures::Measures;
 
 /// The union of the entries of one policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,9 +27,9 @@ pub struct Windows {
     entries: Vec<Entry>,
 }
 
-/// How far an opening is looked for first; longer than any interval and any pause of a week.
+/// How far around an occurrence its edges are looked for first; longer than any interval and any pause of a week.
 const NEAR: SignedDuration = SignedDuration::from_hours(15 * 24);
-/// How far it is looked for before the answer is "none", and the longest occurrence that is told whole.
+/// How far an opening is looked for before the answer is "none", and the longest occurrence that is told whole.
 const FAR: SignedDuration = SignedDuration::from_hours(400 * 24);
 
 impl Windows {
@@ -57,23 +60,24 @@ impl Windows {
         self.occurrences(now, ahead(now, SignedDuration::from_secs(1))).into_iter().find(|o| o.open <= now && now < o.close)
     }
 
+    /// The occurrences that have not closed at `now`, in order, for 400 days. One that is open is cut at `now`; one that
+    /// never closes ends with what was looked at.
+    pub fn upcoming(&self, now: Timestamp) -> impl Iterator<Item = Occurrence> {
+        Upcoming::new(&self.entries, now, ahead(now, FAR))
+    }
+
     /// When the next occurrence opens, strictly after `now`. `None` if there is none within 400 days, as for a
     /// window that never closes.
     #[must_use]
     pub fn next_open(&self, now: Timestamp) -> Option<Timestamp> {
-        self.next(now, |occurrence| (occurrence.open > now).then_some(occurrence.open))
+        self.upcoming(now).map(|occurrence| occurrence.open).find(|open| *open > now)
     }
 
     /// When the occurrence that contains `now` closes, or else the next one. `None` as for [`Self::next_open`].
     #[must_use]
     pub fn next_close(&self, now: Timestamp) -> Option<Timestamp> {
         let horizon = ahead(now, FAR);
-        self.next(now, |occurrence| (occurrence.close > now && occurrence.close < horizon).then_some(occurrence.close))
-    }
-
-    fn next(&self, now: Timestamp, wanted: impl Fn(&Occurrence) -> Option<Timestamp>) -> Option<Timestamp> {
-        let within = |reach| self.occurrences(now, ahead(now, reach)).iter().find_map(&wanted);
-        within(NEAR).or_else(|| within(FAR))
+        self.upcoming(now).map(|occurrence| occurrence.close).find(|close| close.as_second() < horizon.as_second())
     }
 
     /// The merged occurrences that overlap `[from, until)`, in order. One at an edge is whole unless it is longer than
@@ -82,8 +86,10 @@ impl Windows {
     pub fn occurrences(&self, from: Timestamp, until: Timestamp) -> Vec<Occurrence> {
         let around = |margin: SignedDuration| {
             let (first, last) = (ahead(from, -margin), ahead(until, margin));
-            let all = calendar::occurrences(&self.entries, first, last, calendar::Folds::Exact);
-            let cut = all.iter().any(|o| (o.open <= first && o.close > from) || (o.close >= last && o.open < until));
+            let all = calendar::occurrences(&self.entries, first, last);
+            // Edges are whole seconds, whatever the instants that were asked for.
+            let at_edge = |o: &Occurrence| o.open.as_second() <= first.as_second() || o.close.as_second() >= last.as_second();
+            let cut = all.iter().any(|o| o.close > from && o.open < until && at_edge(o));
             (all, cut)
         };
         let (all, cut) = around(NEAR);
@@ -95,7 +101,7 @@ impl Windows {
     /// P, D and the idle gap over the 53 weeks from `from`, in one walk; `None` without any occurrence.
     #[must_use]
     pub fn measures(&self, from: Timestamp) -> Option<Measures> {
-        calendar::measure(&self.entries, from)
+        measures::measure(&self.entries, from)
     }
 
     /// P: the longest time from the start of one occurrence to the start of the next, over the 53 weeks from `from`.

@@ -1,5 +1,6 @@
 //! The validating endpoint: the same judgement on the object as it will be stored, and what is doubtful about it.
 
+use jiff::Timestamp;
 use json_patch::Patch;
 use noderotation_core::policy::fault::Fault;
 use noderotation_core::policy::validate::validate;
@@ -8,15 +9,15 @@ use noderotation_core::policy::warning::warnings;
 use crate::review::{Answer, Matter, Review};
 use crate::warning::fit;
 
-/// The answer to a review.
+/// The answer to a review at `now`, from which on windows are measured.
 #[must_use]
-pub fn answer(review: &Review) -> Answer {
+pub fn answer(review: &Review, now: Timestamp) -> Answer {
     let matter = review.matter();
     if matter == Matter::Nothing {
         return Answer::PASS;
     }
     match (validate(&review.object), matter) {
-        (Ok(_), _) => allow(warnings(&review.object)),
+        (Ok(_), _) => allow(warnings(&review.object, now)),
         (Err(faults), Matter::Unchanged) => allow(faults.iter().map(reminder).collect()),
         (Err(faults), Matter::Nothing | Matter::Spec) => Answer::Refuse { faults },
     }
@@ -44,7 +45,10 @@ mod tests {
 
     fn asked(operation: &str, object: Value, old: Value) -> Answer {
         let [uid, name, user] = ["abc", "api", "someone"].map(str::to_owned);
-        answer(&Review { uid, operation: operation.to_owned(), kind: "RotationPolicy".to_owned(), name, user, object, old })
+        answer(
+            &Review { uid, operation: operation.to_owned(), kind: "RotationPolicy".to_owned(), name, user, object, old },
+            "2026-01-01T00:00:00Z".parse().unwrap(),
+        )
     }
 
     fn warned(answer: Answer) -> Vec<String> {

@@ -2,11 +2,13 @@
 //!
 //! Only what the policy alone shows. What it means for a NodePool is a finding of the schedule.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::governing::Governing;
 use super::validate::validate;
 use crate::duration::human;
+use crate::schedule::estimate;
 use crate::window::Entry;
 use crate::window::zone::fixed_offset;
 
@@ -15,9 +17,9 @@ const LAST_MINUTE: u16 = 23 * 60 + 59;
 const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
 /// One sentence for each doubt about a policy that is valid; none for one that is not. Each is short enough for an
-/// admission warning (256 bytes), and they come in the order of the fields.
+/// admission warning (256 bytes), and they come in the order of the fields. Windows are measured from `now` on.
 #[must_use]
-pub fn warnings(policy: &Value) -> Vec<String> {
+pub fn warnings(policy: &Value, now: Timestamp) -> Vec<String> {
     let Ok(governing) = validate(policy) else {
         return Vec::new();
     };
@@ -26,6 +28,7 @@ pub fn warnings(policy: &Value) -> Vec<String> {
     for (index, entry) in governing.windows.entries().iter().enumerate() {
         warnings.extend(window(index, entry));
     }
+    warnings.extend(short_window(&governing, now));
     warnings.extend(backoff(&governing));
     warnings.extend(provisioning(&governing));
     warnings.extend(required(&governing, policy.pointer("/spec/surge/matchNodeRequirements/required")));
@@ -55,6 +58,19 @@ fn window(index: usize, entry: &Entry) -> Vec<String> {
         warnings.push(format!("{field}.end: 23:59 leaves the last minute of the day closed; write 24:00 for the end of the day"));
     }
     warnings
+}
+
+/// The window gates starts; that a drain may outlast it is no mistake, but surprises (review 26).
+fn short_window(governing: &Governing, now: Timestamp) -> Option<String> {
+    let shortest = governing.windows.shortest(now)?;
+    let rotation = estimate(governing, None);
+    (shortest < rotation).then(|| {
+        format!(
+            "spec.maintenanceWindows: the shortest window ({}) is shorter than a rotation (about {}), which starts inside it and may drain after it closes",
+            human(shortest),
+            human(rotation)
+        )
+    })
 }
 
 fn backoff(governing: &Governing) -> Option<String> {
@@ -96,6 +112,10 @@ mod tests {
     use super::*;
     use crate::policy::tests::{good, with};
 
+    fn now() -> Timestamp {
+        "2026-01-01T00:00:00Z".parse().unwrap()
+    }
+
     #[test]
     fn each_doubt_has_its_sentence() {
         let window = |field: &str| format!("/spec/maintenanceWindows/0/{field}");
@@ -106,12 +126,14 @@ mod tests {
             (window("end"), json!("01:00")),
             (window("end"), json!("00:00")),
             (window("end"), json!("23:59")),
+            (window("end"), json!("02:15")),
+            (window("end"), json!("02:14")),
             ("/spec/surge/retryBackoff".to_owned(), json!("5m")),
             ("/spec/surge/provisioningEstimate".to_owned(), json!("16m")),
             ("/spec/surge/matchNodeRequirements".to_owned(), json!({"required": []})),
             ("/spec/surge/matchNodeRequirements".to_owned(), json!({"required": ["kubernetes.io/arch"]})),
         ];
-        let told: Vec<String> = rows.iter().flat_map(|(pointer, value)| warnings(&with(pointer, value.clone()))).collect();
+        let told: Vec<String> = rows.iter().flat_map(|(pointer, value)| warnings(&with(pointer, value.clone()), now())).collect();
         assert!(told.iter().all(|warning| warning.len() <= 256));
         insta::assert_snapshot!(told.join("\n"), @r"
         spec.minRotationChances: 1 leaves no second window when a rotation fails; 2 is the default
@@ -119,6 +141,7 @@ mod tests {
         spec.maintenanceWindows[0]: the window crosses midnight: from 02:00 on each named day to 01:00 on the next day, Asia/Tokyo time
         spec.maintenanceWindows[0]: the window crosses midnight: from 02:00 on each named day to 00:00 on the next day, Asia/Tokyo time
         spec.maintenanceWindows[0].end: 23:59 leaves the last minute of the day closed; write 24:00 for the end of the day
+        spec.maintenanceWindows: the shortest window (14m) is shorter than a rotation (about 15m), which starts inside it and may drain after it closes
         spec.surge.retryBackoff: 5m is shorter than readyTimeout (15m), so a failed claim is tried again almost at once
         spec.surge.provisioningEstimate: 16m is longer than readyTimeout (15m); the forecast uses the latter
         spec.surge.matchNodeRequirements.required: [] stands for the default keys: topology.kubernetes.io/zone, kubernetes.io/arch, karpenter.sh/capacity-type
@@ -128,10 +151,10 @@ mod tests {
 
     #[test]
     fn a_policy_without_doubts_and_one_with_faults_are_told_nothing() {
-        assert_eq!(warnings(&good()), Vec::<String>::new());
+        assert_eq!(warnings(&good(), now()), Vec::<String>::new());
         let mut faulty = with("/spec/minRotationChances", json!(1));
-        assert_eq!(warnings(&faulty).len(), 1);
+        assert_eq!(warnings(&faulty, now()).len(), 1);
         faulty["spec"]["surge"]["maxUnavailable"] = json!(2);
-        assert_eq!(warnings(&faulty), Vec::<String>::new());
+        assert_eq!(warnings(&faulty, now()), Vec::<String>::new());
     }
 }

@@ -29,6 +29,12 @@ impl Entry {
         self.end < self.start
     }
 
+    /// Start and end in seconds since midnight of the day on which the interval starts.
+    pub(super) fn seconds(&self) -> (i64, i64) {
+        let end = if self.crosses_midnight() { self.end + MINUTES_OF_DAY } else { self.end };
+        (i64::from(self.start) * 60, i64::from(end) * 60)
+    }
+
     /// The local time of `now` is inside.
     #[must_use]
     pub fn contains(&self, now: Timestamp) -> bool {

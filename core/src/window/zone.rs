@@ -2,6 +2,8 @@
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
+use crate::nearest::{edits, is_near};
+
 /// Why a text is not a time zone. Its words say what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ZoneFault {
@@ -68,8 +70,7 @@ fn hint(database: &TimeZoneDatabase, name: &str) -> String {
     let nearest =
         database.available().map(|known| (distance(&wanted, &known.as_str().to_ascii_lowercase()), known.as_str().to_owned())).min();
     match nearest {
-        // Up to a third of the letters may differ; beyond that a suggestion would be a guess.
-        Some((distance, known)) if distance * 3 <= wanted.chars().count() => format!("did you mean {known}?"),
+        Some((distance, known)) if is_near(distance, &wanted) => format!("did you mean {known}?"),
         Some(_) | None => "write an IANA name such as Europe/Berlin or UTC".to_owned(),
     }
 }
@@ -79,22 +80,6 @@ fn distance(wanted: &str, known: &str) -> usize {
     let city = known.rsplit('/').next().unwrap_or(known);
     // One more than the whole name's, so that of two equally near names the one with the region wins.
     edits(wanted, known).min(edits(wanted, city).saturating_add(1))
-}
-
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().enumerate() {
-        let mut next = vec![i + 1];
-        let mut previous = i + 1;
-        for ((right, above), above_left) in b.iter().zip(row.iter().skip(1)).zip(&row) {
-            let replaced = above_left + usize::from(left != *right);
-            previous = replaced.min(above + 1).min(previous + 1);
-            next.push(previous);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

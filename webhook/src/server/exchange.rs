@@ -9,6 +9,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use jiff::Timestamp;
 use tracing::{error, info};
 
 use super::{Limits, Shared};
@@ -54,7 +55,7 @@ pub(super) async fn answer(request: Request<Incoming>, shared: &Shared) -> Resul
 async fn judge(request: Request<Incoming>, limits: Limits) -> Outcome {
     let respond: fn(&Review) -> Answer = match request.uri().path() {
         MUTATE => default::answer,
-        VALIDATE => validate::answer,
+        VALIDATE => |review: &Review| validate::answer(review, Timestamp::now()),
         path => {
             return Outcome::Unanswerable(
                 StatusCode::NOT_FOUND,
