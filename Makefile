@@ -41,6 +41,7 @@ unit: ## Run the tests that need no cluster.
 	$(call stage,unit tests)
 	@$(CARGO) test --locked --workspace --lib --bins --examples
 	@$(CARGO) test --locked --workspace --doc --quiet
+	@$(CARGO) test --locked -p node-rotation-controller --test scripts
 
 .PHONY: tidy
 tidy: ## Check what keeps the repository consistent.
@@ -82,6 +83,7 @@ docs: ## Build the documentation of the code; a broken link is an error.
 bless: ## Accept new snapshots after looking at what changed. Never in CI.
 	$(call need,cargo-insta,install it with: cargo install cargo-insta)
 	@$(CARGO) insta test --accept --workspace --exclude e2e
+	@BLESS=1 $(CARGO) test --locked -p node-rotation-controller --test scripts
 
 .PHONY: check-tools
 check-tools:

@@ -1,9 +1,11 @@
 //! The command line: one file a subcommand.
 
+mod check;
 mod crd;
 mod run;
 mod version;
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
@@ -20,6 +22,8 @@ pub(crate) struct Arguments {
 enum Command {
     /// Run the controller and the admission endpoint.
     Run(Box<run::Options>),
+    /// Judge policies in files before they are applied, as the admission endpoint and the controller would.
+    Check(check::Options),
     /// Print the CustomResourceDefinition of RotationPolicy.
     Crd,
     /// Print the version of the program and of its time-zone database.
@@ -30,12 +34,14 @@ enum Command {
 ///
 /// # Errors
 /// When the command fails; the message says what to change.
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match arguments.command {
-        Command::Run(options) => run::run(*options),
-        Command::Crd => crd::run(),
-        Command::Version => version::run(),
+        Command::Run(options) => run::run(*options)?,
+        Command::Check(options) => return check::run(&options),
+        Command::Crd => crd::run()?,
+        Command::Version => version::run()?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Flags that can each be read and yet do not go together; the process exits as for any other wrong use.

@@ -7,6 +7,7 @@ mod client;
 mod controller;
 mod event;
 mod leader;
+mod manifest;
 mod metrics;
 mod preflight;
 mod probe;
@@ -24,7 +25,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
     match cli::run(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             // Without a standard error there is nobody left to tell.
             let _untold = writeln!(std::io::stderr(), "error: {}", telemetry::words(error.as_ref()));

@@ -7,8 +7,10 @@
 
 pub mod annotation;
 pub mod backoff;
+pub mod check;
 pub mod duration;
 pub mod gate;
+pub mod governance;
 pub mod headroom;
 pub mod karpenter;
 pub mod nearest;

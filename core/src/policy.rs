@@ -12,7 +12,7 @@ mod reader;
 pub mod schema;
 pub mod selector;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod unknown;
 pub mod validate;
 pub mod warning;

@@ -180,7 +180,9 @@ pub fn trigger_at(governing: &Governing, period: Duration, claim: &NodeClaim) ->
     }
 }
 
-fn short_lead(governing: &Governing, period: Duration, claim: &NodeClaim) -> bool {
+/// Its whole life is no longer than its lead time (D5, `ShortLead`).
+#[must_use]
+pub fn short_lead(governing: &Governing, period: Duration, claim: &NodeClaim) -> bool {
     let lead = schedule::lead_time(governing, period, claim.spec.termination_grace_period());
     claim.spec.expire_after().is_some_and(|life| life <= lead)
 }

@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::resolve::{PolicyEntry, Resolution, resolve};
+use crate::governance::{Governance, governance};
+use crate::resolve::PolicyEntry;
 
 /// What the status needs to know of a NodePool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,60 +56,26 @@ pub struct Summary {
     pub message: String,
 }
 
-/// What a policy has to do with the pools.
-#[derive(Default)]
-struct Record {
-    matched: usize,
-    rotating: usize,
-    contested: BTreeSet<String>,
-    rivals: BTreeSet<String>,
-}
-
 /// The status of every policy by its name. `Invalid` comes before `Conflict`.
 #[must_use]
 pub fn summarize(policies: &[PolicyEntry], pools: &[PoolFacts]) -> BTreeMap<String, Summary> {
-    let mut records: BTreeMap<String, Record> = BTreeMap::new();
-    for pool in pools {
-        let won = |records: &mut BTreeMap<String, Record>, policy: &str| {
-            let record = records.entry(policy.to_owned()).or_default();
-            record.matched += 1;
-            record.rotating += usize::from(pool.rotating);
-        };
-        match resolve(&pool.labels, policies) {
-            Resolution::Governed(governing) => won(&mut records, &governing.name),
-            Resolution::Invalid { policy, .. } => won(&mut records, &policy),
-            Resolution::Conflict { policies: tied, .. } => {
-                for policy in &tied {
-                    let record = records.entry(policy.clone()).or_default();
-                    record.contested.insert(pool.name.clone());
-                    record.rivals.extend(tied.iter().filter(|rival| *rival != policy).cloned());
-                }
-            }
-            Resolution::Ungoverned => {}
-        }
-    }
-    policies.iter().map(|entry| (entry.name.clone(), summary(entry, &records.remove(&entry.name).unwrap_or_default()))).collect()
+    let all = governance(policies, pools.iter().map(|pool| (pool.name.as_str(), &pool.labels)));
+    let rotating: BTreeSet<&str> = pools.iter().filter(|pool| pool.rotating).map(|pool| pool.name.as_str()).collect();
+    let none = Governance::default();
+    policies.iter().map(|entry| (entry.name.clone(), summary(entry, all.get(&entry.name).unwrap_or(&none), &rotating))).collect()
 }
 
-fn summary(entry: &PolicyEntry, record: &Record) -> Summary {
-    let (reason, message) = match &entry.judgement {
-        Err(faults) => {
+fn summary(entry: &PolicyEntry, governance: &Governance, rotating: &BTreeSet<&str>) -> Summary {
+    let (reason, message) = match (&entry.judgement, governance.conflict()) {
+        (Err(faults), _) => {
             let list: Vec<String> = faults.iter().map(ToString::to_string).collect();
             (Reason::Invalid, list.join("\n"))
         }
-        Ok(_) if !record.contested.is_empty() => (Reason::Conflict, conflict(record)),
-        Ok(_) => (Reason::Accepted, accepted(record.matched)),
+        (Ok(_), Some(conflict)) => (Reason::Conflict, conflict),
+        (Ok(_), None) => (Reason::Accepted, accepted(governance.won.len())),
     };
-    Summary { observed_generation: entry.generation, matched: count(record.matched), rotating: count(record.rotating), reason, message }
-}
-
-fn conflict(record: &Record) -> String {
-    let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
-    format!(
-        "ties with {} for NodePool {}, which is not rotated; give one selector more entries",
-        list(&record.rivals),
-        list(&record.contested)
-    )
+    let rotating = governance.won.iter().filter(|pool| rotating.contains(pool.as_str())).count();
+    Summary { observed_generation: entry.generation, matched: count(governance.won.len()), rotating: count(rotating), reason, message }
 }
 
 fn accepted(matched: usize) -> String {

@@ -8,6 +8,7 @@ mod calendar;
 mod entry;
 mod measures;
 mod piece;
+mod skipped;
 #[cfg(test)]
 mod tests;
 pub mod zone;
@@ -20,6 +21,7 @@ pub use calendar::Occurrence;
 use calendar::{Upcoming, ahead};
 pub use entry::{Entry, MINUTES_OF_DAY};
 pub use measures::Measures;
+pub use skipped::Skipped;
 
 /// The union of the entries of one policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,6 +98,12 @@ impl Windows {
         let mut all = if cut { around(FAR).0 } else { all };
         all.retain(|occurrence| occurrence.close > from && occurrence.open < until);
         all
+    }
+
+    /// The windows of the whole days between `from` and `until` that never open, since the clock jumps over them.
+    #[must_use]
+    pub fn skipped(&self, from: Timestamp, until: Timestamp) -> Vec<Skipped> {
+        skipped::skipped(&self.entries, from, until)
     }
 
     /// P, D and the idle gap over the 53 weeks from `from`, in one walk; `None` without any occurrence.

@@ -165,7 +165,7 @@ fn is_name(text: &str) -> bool {
     text.len() <= 63 && text.chars().all(inner) && ends_are(text, |c| c.is_ascii_alphanumeric())
 }
 
-fn is_subdomain(text: &str) -> bool {
+pub(crate) fn is_subdomain(text: &str) -> bool {
     let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let part = |part: &str| part.len() <= 63 && part.chars().all(|c| lower(c) || c == '-') && ends_are(part, lower);
     text.len() <= 253 && text.split('.').all(part)

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::validate::validate;
 
 /// A good policy.
-pub(super) fn good() -> Value {
+pub(crate) fn good() -> Value {
     json!({
         "apiVersion": "noderotation.io/v1alpha1",
         "kind": "RotationPolicy",
@@ -102,7 +102,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 prop_compose! {
     /// The good policy with some of its fields replaced by anything at all.
-    pub(super) fn any_policy()(changes in prop::collection::vec((prop::sample::select(FIELDS.to_vec()), any_value()), 0..4)) -> Value {
+    pub(crate) fn any_policy()(changes in prop::collection::vec((prop::sample::select(FIELDS.to_vec()), any_value()), 0..4)) -> Value {
         let mut policy = good();
         for (pointer, value) in changes {
             let (parent, key) = pointer.rsplit_once('/').unwrap();

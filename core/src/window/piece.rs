@@ -12,7 +12,7 @@ use jiff::{Timestamp, tz::TimeZoneTransition};
 use super::entry::Entry;
 
 /// Seconds of a civil day; every day of the wall clock has as many, whatever the instants behind it.
-const CIVIL_DAY: i64 = 24 * 60 * 60;
+pub(super) const CIVIL_DAY: i64 = 24 * 60 * 60;
 
 /// Open from `open` to before `close`, both in seconds of Unix time: edges of windows and changes of offsets are whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,6 +99,12 @@ impl Stretch {
             }
         }
     }
+}
+
+/// The days of the entry that lie whole between two instants, in days since 1970-01-01 of its zone's calendar.
+pub(super) fn days_of(entry: &Entry, from: Timestamp, until: Timestamp) -> impl Iterator<Item = i64> {
+    let day_at = |at: Timestamp| (at.as_second() + i64::from(entry.zone.to_offset(at).seconds())).div_euclid(CIVIL_DAY);
+    (day_at(from) + 1..day_at(until)).filter(|day| entry.days.contains(&weekday(*day)))
 }
 
 /// The weekday of a day counted from 1970-01-01, a Thursday.

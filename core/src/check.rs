@@ -1,0 +1,90 @@
+//! The verdict on policies before anybody applies them, alone or with the pools and claims that they would govern (§5.4).
+//!
+//! Nothing is decided here: it asks the functions that the admission endpoint and the reconcile ask, and puts their
+//! answers side by side.
+
+mod opening;
+mod policy;
+mod pool;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use kube::ResourceExt;
+use serde_json::Value;
+
+use crate::governance::{Governance, governance};
+use crate::karpenter::{NodeClaim, NodePool};
+use crate::resolve::PolicyEntry;
+pub use report::{ClaimReport, DerivedReport, FaultReport, Opening, PolicyReport, PoolReport, Report, Schedule, SkippedWindow};
+
+/// What is judged together.
+#[derive(Clone, Copy, Debug)]
+pub struct Subjects<'a> {
+    /// Policies as they are written. Of several with one name the last counts, as it would for `kubectl apply`.
+    pub policies: &'a [Value],
+    /// NodePools that they may govern.
+    pub pools: &'a [NodePool],
+    /// NodeClaims of those.
+    pub claims: &'a [NodeClaim],
+}
+
+/// How the admission endpoint is set up: what is told is refused, or only told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strictness {
+    /// Refuse a policy that ties with another for a pool.
+    pub deny_ties: bool,
+    /// Refuse a policy with a fatal finding for a pool that it governs.
+    pub deny_infeasible: bool,
+}
+
+/// Judges the subjects at `now`. The report is sorted by name, whatever the order of the subjects.
+#[must_use]
+pub fn check(subjects: Subjects<'_>, strictness: Strictness, now: Timestamp) -> Report {
+    let entries = last_of_each_name(subjects.policies);
+    let labels: Vec<(String, BTreeMap<String, String>)> =
+        subjects.pools.iter().map(|pool| (pool.name_any(), pool.labels().clone())).collect();
+    let governance = governance(&entries, labels.iter().map(|(name, labels)| (name.as_str(), labels)));
+    let mut pools: Vec<PoolReport> = subjects.pools.iter().map(|pool| pool::report(pool, &entries, subjects.claims, now)).collect();
+    pools.sort_by(|a, b| a.name.cmp(&b.name));
+    let none = Governance::default();
+    let mut policies: Vec<PolicyReport> = subjects
+        .policies
+        .iter()
+        .enumerate()
+        .map(|(index, value)| {
+            let name = policy::name(value);
+            let among = policy::Among { governance: governance.get(name).unwrap_or(&none), pools: &pools, strictness };
+            let mut report = policy::report(value, &among, now);
+            report.index = index;
+            report
+        })
+        .collect();
+    policies.sort_by(|a, b| (&a.name, a.index).cmp(&(&b.name, b.index)));
+    policy::refuse_doubles(&mut policies);
+    Report { policies, pools, notes: strays(&subjects) }
+}
+
+fn last_of_each_name(policies: &[Value]) -> Vec<PolicyEntry> {
+    let by_name: BTreeMap<&str, &Value> = policies.iter().map(|value| (policy::name(value), value)).collect();
+    by_name.into_values().map(PolicyEntry::from_object).collect()
+}
+
+/// Claims that nothing can be said about, since their pool is not there.
+fn strays(subjects: &Subjects<'_>) -> Vec<String> {
+    let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
+    for claim in subjects.claims {
+        let pool = claim.pool().unwrap_or_default();
+        if !subjects.pools.iter().any(|other| other.metadata.name.as_deref() == Some(pool)) {
+            *missing.entry(pool).or_default() += 1;
+        }
+    }
+    let sentence = |(pool, count): (&str, usize)| match (pool, count) {
+        ("", count) => format!("{count} NodeClaim(s) have no label karpenter.sh/nodepool and are not judged"),
+        (pool, count) => format!("{count} NodeClaim(s) belong to NodePool {pool}, which is not in the input, and are not judged"),
+    };
+    missing.into_iter().map(sentence).collect()
+}

@@ -1,0 +1,137 @@
+//! What is told, and that it is what the other callers of the same functions say.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::policy::tests::{any_policy, good};
+use crate::policy::validate::validate;
+use crate::policy::warning::warnings;
+
+fn now() -> Timestamp {
+    "2026-01-06T12:00:00Z".parse().unwrap()
+}
+
+fn policy(name: &str, labels: &Value) -> Value {
+    let mut policy = good();
+    policy["metadata"] = json!({ "name": name });
+    policy["spec"]["nodePoolSelector"] = json!({ "matchLabels": labels });
+    policy
+}
+
+fn pool(name: &str, labels: &Value, expire_after: &str) -> NodePool {
+    let template = json!({"spec": {"expireAfter": expire_after, "terminationGracePeriod": "1h"}});
+    serde_json::from_value(json!({
+        "apiVersion": "karpenter.sh/v1", "kind": "NodePool",
+        "metadata": {"name": name, "labels": labels}, "spec": {"template": template}
+    }))
+    .unwrap()
+}
+
+fn verdict(policies: &[Value], pools: &[NodePool], strictness: Strictness) -> Report {
+    check(Subjects { policies, pools, claims: &[] }, strictness, now())
+}
+
+#[test]
+fn ties_and_infeasible_pools_are_told_or_refused_as_the_flags_say() {
+    let policies = [policy("a", &json!({"team": "a"})), policy("b", &json!({"tier": "gold"})), policy("c", &json!({"app": "c"}))];
+    let pools = [
+        pool("contested", &json!({"team": "a", "tier": "gold"}), "336h"),
+        pool("short", &json!({"app": "c"}), "48h"),
+        pool("plain", &json!({"team": "a"}), "336h"),
+    ];
+    let accepted = |strictness: Strictness| verdict(&policies, &pools, strictness).policies.iter().map(|p| p.accepted).collect::<Vec<_>>();
+    assert_eq!(accepted(Strictness::default()), [true, true, true]);
+    assert_eq!(accepted(Strictness { deny_ties: true, deny_infeasible: false }), [false, false, true]);
+    assert_eq!(accepted(Strictness { deny_ties: false, deny_infeasible: true }), [true, true, false]);
+    let report = verdict(&policies, &pools, Strictness::default());
+    let told: Vec<&str> = report.policies.iter().flat_map(|policy| policy.warnings.iter().map(String::as_str)).collect();
+    assert_eq!(
+        told,
+        [
+            "spec.nodePoolSelector: ties with b for NodePool contested, which is not rotated; give one selector more entries",
+            "spec.nodePoolSelector: ties with a for NodePool contested, which is not rotated; give one selector more entries",
+            "spec: cannot rotate NodePool short; the findings there say what to change"
+        ]
+    );
+    assert_eq!(report.policies[0].node_pools, ["plain"]);
+}
+
+#[test]
+fn the_order_of_the_input_means_nothing() {
+    let mut policies = vec![policy("a", &json!({"team": "a"})), policy("b", &json!({"team": "b"})), policy("c", &json!({}))];
+    let mut pools = vec![pool("x", &json!({"team": "a"}), "336h"), pool("y", &json!({"team": "b"}), "48h"), pool("z", &json!({}), "Never")];
+    let without_places = |mut report: Report| {
+        report.policies.iter_mut().for_each(|policy| policy.index = 0);
+        report
+    };
+    let one = without_places(verdict(&policies, &pools, Strictness::default()));
+    policies.reverse();
+    pools.reverse();
+    assert_eq!(without_places(verdict(&policies, &pools, Strictness::default())), one);
+}
+
+#[test]
+fn of_two_policies_with_one_name_the_later_one_is_refused_and_counts() {
+    let policies = [policy("a", &json!({"team": "a"})), policy("a", &json!({"team": "b"}))];
+    let report = verdict(&policies, &[pool("x", &json!({"team": "b"}), "336h")], Strictness::default());
+    assert_eq!(report.policies.iter().map(|policy| policy.accepted).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(report.policies[1].faults[0].field, "metadata.name");
+    assert_eq!(report.pools[0].governed_by.as_deref(), Some("a"));
+}
+
+#[test]
+fn a_name_is_one_that_the_api_server_takes() {
+    let faults = |metadata: Value| {
+        let mut policy = good();
+        policy["metadata"] = metadata;
+        verdict(&[policy], &[], Strictness::default()).policies[0].faults.len()
+    };
+    for good in [json!({"name": "a.b-1"}), json!({"generateName": "a-"})] {
+        assert_eq!(faults(good), 0);
+    }
+    for bad in [json!({}), json!({"name": ""}), json!({"name": "A"}), json!({"name": "a_b"}), json!({"name": "x".repeat(254)})] {
+        assert_eq!(faults(bad.clone()), 1, "{bad}");
+    }
+}
+
+#[test]
+fn a_pool_that_no_policy_rotates_says_why() {
+    let mut fixed = pool("fixed", &json!({"team": "a"}), "336h");
+    fixed.spec.replicas = Some(3);
+    let mut broken = policy("broken", &json!({"team": "b"}));
+    broken["spec"]["surge"]["maxUnavailable"] = json!(2);
+    let pools = [
+        fixed,
+        pool("lost", &json!({}), "336h"),
+        pool("misled", &json!({"team": "b"}), "336h"),
+        pool("fine", &json!({"team": "a"}), "336h"),
+    ];
+    let report = verdict(&[policy("a", &json!({"team": "a"})), broken], &pools, Strictness::default());
+    let why: Vec<(&str, Option<&str>)> = report.pools.iter().map(|pool| (pool.name.as_str(), pool.not_rotated.as_deref())).collect();
+    assert_eq!(
+        why,
+        [
+            ("fine", None),
+            ("fixed", Some("it is static (spec.replicas is set) and refills itself, so its nodes are never rotated")),
+            ("lost", Some("no RotationPolicy selects it")),
+            ("misled", Some("the RotationPolicy broken, which selects it, is refused")),
+        ]
+    );
+}
+
+proptest! {
+    /// The offline verdict, the admission endpoint's and the reconcile's are one.
+    #[test]
+    fn the_verdict_is_that_of_the_admission_endpoint_and_of_the_reconcile(policy in any_policy()) {
+        let report = check(Subjects { policies: std::slice::from_ref(&policy), pools: &[], claims: &[] }, Strictness::default(), now());
+        let [told] = report.policies.as_slice() else { panic!("one policy, one verdict") };
+        let judged = validate(&policy);
+        let only_here = |fault: &&FaultReport| fault.field.starts_with("metadata.") || fault.message.contains("is not a field of RotationPolicy");
+        let faults: Vec<String> = told.faults.iter().filter(|fault| !only_here(fault)).map(|fault| format!("{}: {}", fault.field, fault.message)).collect();
+        let expected: Vec<String> = judged.as_ref().err().into_iter().flatten().map(ToString::to_string).collect();
+        prop_assert_eq!(faults, expected);
+        prop_assert_eq!(&told.warnings, &warnings(&policy, now()));
+        prop_assert_eq!(PolicyEntry::from_object(&policy).judgement.is_ok(), judged.is_ok());
+    }
+}

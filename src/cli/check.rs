@@ -1,0 +1,132 @@
+//! `check`: the verdict on policies before they are applied, from files and without a cluster.
+
+mod table;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use noderotation_core::check::{Report, Strictness, Subjects, check};
+use serde_json::Value;
+
+use crate::manifest::{self, Manifest};
+
+/// Flags of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 every policy is accepted, 1 one is refused, 2 wrong use or input that cannot be read.
+
+Examples:
+  node-rotation-controller check -f policy.yaml
+  kubectl get nodepools,nodeclaims -o yaml | node-rotation-controller check -f policy.yaml -f -
+  helm template my-chart | node-rotation-controller check -f - -o json")]
+pub(crate) struct Options {
+    /// File or folder with RotationPolicies, and NodePools and NodeClaims to judge them with; - is standard input.
+    #[arg(short = 'f', long = "filename", value_name = "PATH", required = true)]
+    filenames: Vec<PathBuf>,
+    /// Read the folders in folders too.
+    #[arg(short = 'R', long)]
+    recursive: bool,
+    /// How the verdict is written.
+    #[arg(short, long, value_enum, default_value_t = Output::Table, value_name = "FORMAT")]
+    output: Output,
+    /// What to do about a policy that ties with another for a NodePool.
+    #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "SEVERITY")]
+    tie: Severity,
+    /// What to do about a policy that cannot rotate a NodePool which it governs.
+    #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "SEVERITY")]
+    infeasible: Severity,
+    /// Judge as of this instant, for example 2026-03-01T00:00:00Z; now, if not given.
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people.
+    Table,
+    Json,
+    Yaml,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Severity {
+    /// Tell it.
+    Warn,
+    /// Refuse the policy.
+    Deny,
+}
+
+fn instant(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| format!("{text:?} is not an instant; write for example 2026-03-01T00:00:00Z"))
+}
+
+/// Reads, judges and tells.
+///
+/// # Errors
+/// When the verdict cannot be written.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let mut manifest = manifest::read(&options.filenames, options.recursive);
+    if manifest.policies.is_empty() {
+        let paths: Vec<String> = options.filenames.iter().map(|path| path.display().to_string()).collect();
+        manifest.errors.push(format!("{}: has no RotationPolicy of noderotation.io/v1alpha1", paths.join(", ")));
+    }
+    let report = judge(&manifest, options.strictness(), options.at.unwrap_or_else(Timestamp::now));
+    let text = match options.output {
+        Output::Table => table::render(&report),
+        Output::Json => serde_json::to_string_pretty(&report).context("writing the verdict as JSON")? + "\n",
+        Output::Yaml => serde_yaml_ng::to_string(&report).context("writing the verdict as YAML")?,
+    };
+    let mut stderr = anstream::stderr().lock();
+    for line in &manifest.notes {
+        // Without a standard error there is nobody left to tell.
+        let _untold = writeln!(stderr, "note: {line}");
+    }
+    for line in &manifest.errors {
+        let _untold = writeln!(stderr, "error: {line}");
+    }
+    if !report.policies.is_empty() || !report.pools.is_empty() || options.output != Output::Table {
+        write(&text)?;
+    }
+    Ok(match (manifest.errors.is_empty(), report.accepted()) {
+        (false, _) => ExitCode::from(2),
+        (true, false) => ExitCode::FAILURE,
+        (true, true) => ExitCode::SUCCESS,
+    })
+}
+
+impl Options {
+    fn strictness(&self) -> Strictness {
+        Strictness { deny_ties: self.tie == Severity::Deny, deny_infeasible: self.infeasible == Severity::Deny }
+    }
+}
+
+/// The core's verdict, with the places that only the reader of the files knows.
+fn judge(manifest: &Manifest, strictness: Strictness, now: Timestamp) -> Report {
+    let values: Vec<Value> = manifest.policies.iter().map(|policy| policy.value.clone()).collect();
+    let subjects = Subjects { policies: &values, pools: &manifest.pools, claims: &manifest.claims };
+    let mut report = check(subjects, strictness, now);
+    for policy in &mut report.policies {
+        let Some(written) = manifest.policies.get(policy.index) else {
+            continue;
+        };
+        policy.at = Some(written.line());
+        policy.faults.sort_by_key(|fault| written.place(&fault.field));
+        for fault in &mut policy.faults {
+            fault.at = Some(written.at(&fault.field));
+        }
+    }
+    report
+}
+
+/// Writes to standard output; who has stopped reading, such as `head`, has what he wants.
+fn write(text: &str) -> anyhow::Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.context("writing to standard output"),
+    }
+}

@@ -1,0 +1,148 @@
+//! Objects that people have written into files: read as kubectl reads them, with the place of every field.
+//!
+//! What cannot be read is one line with file, line and column, and does not keep the rest from being read.
+
+mod kind;
+mod scalar;
+mod source;
+mod yaml;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use noderotation_core::karpenter::{NodeClaim, NodePool};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use kind::Kind;
+use source::Source;
+use yaml::{Document, Place};
+
+/// All that was found in the files.
+#[derive(Debug, Default)]
+pub(crate) struct Manifest {
+    /// RotationPolicies, in the order of the files.
+    pub(crate) policies: Vec<Located>,
+    /// NodePools.
+    pub(crate) pools: Vec<NodePool>,
+    /// NodeClaims.
+    pub(crate) claims: Vec<NodeClaim>,
+    /// What was passed over, one line each.
+    pub(crate) notes: Vec<String>,
+    /// What cannot be read, one line each.
+    pub(crate) errors: Vec<String>,
+}
+
+/// An object and where it is written.
+#[derive(Debug)]
+pub(crate) struct Located {
+    /// The object.
+    pub(crate) value: Value,
+    file: Rc<str>,
+    /// Path of the object in its document; empty unless it is an item of a list.
+    root: String,
+    places: Rc<BTreeMap<String, Place>>,
+}
+
+impl Located {
+    /// Where a field is, or the nearest field around it that is there.
+    pub(crate) fn place(&self, field: &str) -> Place {
+        let mut path = match (self.root.as_str(), field) {
+            (root, "") => root.to_owned(),
+            ("", field) => field.to_owned(),
+            (root, field) => format!("{root}.{field}"),
+        };
+        loop {
+            if let Some(place) = self.places.get(&path) {
+                return *place;
+            }
+            if path.is_empty() {
+                return Place::default();
+            }
+            path.truncate(path.rfind(['.', '[']).unwrap_or_default());
+        }
+    }
+
+    /// `file:line:column` of a field, likewise.
+    pub(crate) fn at(&self, field: &str) -> String {
+        format!("{}:{}", self.file, self.place(field))
+    }
+
+    /// `file:line` of the object.
+    pub(crate) fn line(&self) -> String {
+        format!("{}:{}", self.file, self.place("").line)
+    }
+}
+
+/// Reads files, folders (their `.yaml`, `.yml` and `.json` files; with `recursive` also those of folders in them) and
+/// `-`, which is standard input.
+pub(crate) fn read(paths: &[PathBuf], recursive: bool) -> Manifest {
+    let mut manifest = Manifest::default();
+    for path in paths {
+        match source::collect(path, recursive) {
+            Ok(sources) => sources.into_iter().for_each(|source| manifest.add(source)),
+            Err(error) => manifest.errors.push(error),
+        }
+    }
+    manifest
+}
+
+impl Manifest {
+    fn add(&mut self, source: Source) {
+        let file: Rc<str> = source.name.into();
+        let text = match source.text {
+            Ok(text) => text,
+            Err(error) => return self.errors.push(format!("{file}: {error}")),
+        };
+        let (documents, broken) = yaml::documents(&text);
+        for Document { value, places } in documents {
+            self.place(Located { value, file: Rc::clone(&file), root: String::new(), places: Rc::new(places) });
+        }
+        if let Some(broken) = broken {
+            let hint = if text.contains("{{") { "; is it a template? render it first, for example with helm template" } else { "" };
+            self.errors.push(format!("{file}:{}: {}{hint}", broken.place, broken.message));
+        }
+    }
+
+    /// Puts an object where it belongs.
+    fn place(&mut self, object: Located) {
+        match Kind::of(&object.value) {
+            Ok(Kind::RotationPolicy) => self.policies.push(object),
+            Ok(Kind::NodePool) => decode(&object, &mut self.pools, &mut self.errors),
+            Ok(Kind::NodeClaim) => decode(&object, &mut self.claims, &mut self.errors),
+            Ok(Kind::List) => self.items(&object),
+            Ok(Kind::Other(what)) => {
+                let note = format!("{what} is not judged here");
+                if !self.notes.iter().any(|other| other.starts_with(&*object.file) && other.ends_with(&note)) {
+                    self.notes.push(format!("{}: {note}", object.at("")));
+                }
+            }
+            Err((field, words)) => self.errors.push(format!("{}: {words}", object.at(field))),
+        }
+    }
+
+    fn items(&mut self, list: &Located) {
+        let Some(items) = list.value.get("items").and_then(Value::as_array) else {
+            return self.errors.push(format!("{}: items: is required in a list; write the objects of the list", list.at("items")));
+        };
+        for (index, value) in items.iter().enumerate() {
+            let field = format!("items[{index}]");
+            let root = if list.root.is_empty() { field } else { format!("{}.{field}", list.root) };
+            self.place(Located { value: value.clone(), file: Rc::clone(&list.file), root, places: Rc::clone(&list.places) });
+        }
+    }
+}
+
+fn decode<T: DeserializeOwned>(object: &Located, into: &mut Vec<T>, errors: &mut Vec<String>) {
+    match serde_json::from_value(object.value.clone()) {
+        Ok(decoded) => into.push(decoded),
+        Err(error) => {
+            let kind = object.value.get("kind").and_then(Value::as_str).unwrap_or_default();
+            errors.push(format!("{}: cannot be read as a {kind}: {error}", object.at("")));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
