@@ -5,6 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fault::{Fault, FaultCode};
 use super::reader::{Field, Reader};
 
+/// More entries than anybody writes, of `matchLabels` and of `matchExpressions` each; as the schema has it.
+pub(super) const MOST_REQUIREMENTS: usize = 64;
+/// More values of one requirement than anybody writes; as the schema has it.
+pub(super) const MOST_VALUES: usize = 256;
+
 /// A label selector that obeys the rules. Without requirements it selects every pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
@@ -65,6 +70,7 @@ fn match_labels(reader: &mut Reader, field: &Field<'_>) -> Vec<Requirement> {
     let Some(labels) = reader.object(field) else {
         return Vec::new();
     };
+    at_most(reader, field, labels.len(), MOST_REQUIREMENTS, "entries");
     let mut requirements = Vec::new();
     for (key, value) in labels {
         let entry = Field { path: format!("{}[{key}]", field.path), value };
@@ -81,7 +87,14 @@ fn match_labels(reader: &mut Reader, field: &Field<'_>) -> Vec<Requirement> {
 
 fn match_expressions(reader: &mut Reader, field: &Field<'_>) -> Vec<Requirement> {
     let items = reader.list(field).unwrap_or_default();
+    at_most(reader, field, items.len(), MOST_REQUIREMENTS, "entries");
     items.iter().filter_map(|item| expression(reader, item)).collect()
+}
+
+fn at_most(reader: &mut Reader, field: &Field<'_>, count: usize, most: usize, what: &str) {
+    if count > most {
+        reader.fault_without_value(FaultCode::Invalid, field, &format!("has {count} {what}; write at most {most}"));
+    }
 }
 
 fn expression(reader: &mut Reader, item: &Field<'_>) -> Option<Requirement> {
@@ -100,7 +113,9 @@ fn expression(reader: &mut Reader, item: &Field<'_>) -> Option<Requirement> {
     let operator = operator(reader, &item.child("operator"));
     let values_field = item.child("values");
     let mut values = BTreeSet::new();
-    for value in reader.list(&values_field).unwrap_or_default() {
+    let items = reader.list(&values_field).unwrap_or_default();
+    at_most(reader, &values_field, items.len(), MOST_VALUES, "values");
+    for value in items {
         if let Some(text) = reader.item_text(&value, "api") {
             check_value(reader, &value, text);
             values.insert(text.to_owned());
@@ -167,7 +182,7 @@ fn is_name(text: &str) -> bool {
 
 pub(crate) fn is_subdomain(text: &str) -> bool {
     let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let part = |part: &str| part.len() <= 63 && part.chars().all(|c| lower(c) || c == '-') && ends_are(part, lower);
+    let part = |part: &str| part.chars().all(|c| lower(c) || c == '-') && ends_are(part, lower);
     text.len() <= 253 && text.split('.').all(part)
 }
 
@@ -203,6 +218,35 @@ mod tests {
         assert_eq!(empty.specificity(), 0);
         let twice = selector(&json!({"matchLabels": {"a": "1"}, "matchExpressions": [{"key": "a", "operator": "Exists"}]})).unwrap();
         assert_eq!(twice.specificity(), 2);
+    }
+
+    #[test]
+    fn keys_are_those_of_the_api_server() {
+        let long = |count: usize| "a".repeat(count);
+        // The parts of a prefix are bounded only together.
+        for key in ["a", "A_1.b-c", "a/b", "x.y-z/B", &long(63), &format!("{}/{}", long(253), long(63))] {
+            assert!(is_label_key(key), "{key}");
+        }
+        for key in ["", "-a", "a.", "a b", "/a", "a/", "a/b/c", "A/b", "a_b/c", "a..b/c", "-a/b", &long(64), &format!("{}/a", long(254))] {
+            assert!(!is_label_key(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn no_selector_is_without_bounds() {
+        let labels = |count| (0..count).map(|n| (format!("k{n}"), json!("v"))).collect::<serde_json::Map<String, Value>>();
+        let expressions = |count, values| {
+            let values: Vec<String> = (0..values).map(|n| format!("v{n}")).collect();
+            json!({"matchExpressions": vec![json!({"key": "team", "operator": "In", "values": values}); count]})
+        };
+        assert!(selector(&json!({"matchLabels": labels(64)})).is_ok() && selector(&expressions(64, 256)).is_ok());
+        for (bad, sentence) in [
+            (json!({"matchLabels": labels(65)}), "s.matchLabels: has 65 entries; write at most 64"),
+            (expressions(65, 1), "s.matchExpressions: has 65 entries; write at most 64"),
+            (expressions(1, 257), "s.matchExpressions[0].values: has 257 values; write at most 256"),
+        ] {
+            assert_eq!(selector(&bad).unwrap_err(), [sentence]);
+        }
     }
 
     #[test]
