@@ -16,8 +16,8 @@ const SECOND: u128 = 1_000_000_000;
 const MINUTE: u128 = 60 * SECOND;
 const HOUR: u128 = 60 * MINUTE;
 
-/// Units in nanoseconds; the micro sign and the Greek letter both stand for micro, as in Go.
-const UNITS: [(&str, u128); 8] =
+/// Units in nanoseconds, the shortest first; the micro sign and the Greek letter both stand for micro, as in Go.
+pub(crate) const UNITS: [(&str, u128); 8] =
     [("ns", 1), ("us", 1_000), ("\u{b5}s", 1_000), ("\u{3bc}s", 1_000), ("ms", 1_000_000), ("s", SECOND), ("m", MINUTE), ("h", HOUR)];
 
 /// Why a text is not a duration. Its words say what to write instead.

@@ -23,7 +23,10 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use schema::{conditions, cooldown, days, duration, end, max_unavailable, pre_pull, required_keys, start, windows as windows_schema};
+use schema::{
+    conditions, cooldown, days, end, max_unavailable, positive_duration, pre_pull, required_keys, start, timezone,
+    windows as windows_schema,
+};
 
 /// How and when the nodes of some NodePools are replaced before they expire.
 #[expect(clippy::duplicated_attributes, reason = "every printer column names its type")]
@@ -47,105 +50,114 @@ use schema::{conditions, cooldown, days, duration, end, max_unavailable, pre_pul
 )]
 #[serde(rename_all = "camelCase")]
 pub struct RotationPolicySpec {
-    /// The NodePools that this policy governs, by their labels. An empty selector selects every NodePool. Where several
-    /// policies select a pool, the one with the most entries wins; a tie rotates nothing.
+    /// The NodePools that this policy governs, by their labels. Required; an empty selector selects every NodePool. Where
+    /// several policies select a NodePool, the one with the most entries here governs it; a tie rotates nothing.
+    #[schemars(schema_with = "schema::selector")]
     pub node_pool_selector: LabelSelector,
-    /// When a node is due: auto derives it from its own expiry, so that minRotationChances windows are left; a duration
-    /// such as 720h rotates every node older than that.
+    /// When a node is due: auto (the default) so long before its own expiry that minRotationChances windows are left, and
+    /// never if it does not expire; a duration such as 720h when it is older than that. Longer than 0s, at most 87600h.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::age_threshold")]
     pub age_threshold: Option<String>,
-    /// How many windows a node should see between the moment it is due and its expiry. 1 or more; 1 leaves no second
-    /// window when a rotation fails.
+    /// How many windows a node has left when it is due by ageThreshold auto; a duration that leaves fewer is warned of.
+    /// Default 2, at least 1; 1 leaves no second window if the rotation in the first fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::min_rotation_chances")]
     pub min_rotation_chances: Option<i32>,
-    /// When a rotation may start: the union of 1 to 64 windows. A rotation that has started goes on after the window
-    /// closes.
+    /// When a rotation may start: inside any of these 1 to 64 windows. Required. A rotation that has started goes on after
+    /// the window has closed.
     #[schemars(schema_with = "windows_schema")]
     pub maintenance_windows: Vec<MaintenanceWindow>,
-    /// How a node is replaced.
+    /// How a node is replaced. Every field has a default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::surge")]
     pub surge: Option<Surge>,
-    /// Reserved for a later version.
+    /// Reserved for a later version: may only be off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "pre_pull")]
     pub pre_pull: Option<Switch>,
 }
 
-/// A weekly window on the wall clock of one time zone.
+/// A weekly window on the wall clock of one time zone, daylight saving time included.
 #[derive(JsonSchema, Clone, Debug, Deserialize, Serialize, PartialEq)]
 pub struct MaintenanceWindow {
-    /// IANA name of the time zone, for example Europe/Berlin or UTC.
-    #[schemars(length(min = 1, max = 64))]
+    /// IANA name of the time zone in its exact spelling, for example Europe/Berlin or UTC. Required.
+    #[schemars(schema_with = "timezone")]
     pub timezone: String,
-    /// Days on which the window opens, in that zone.
+    /// Days on which the window opens, in that zone: one or more of Mon, Tue, Wed, Thu, Fri, Sat, Sun, each once. Required.
     #[schemars(schema_with = "days")]
     pub days: Vec<String>,
-    /// When it opens, HH:MM, 00:00 to 23:59.
+    /// When it opens, this minute included: HH:MM, 00:00 to 23:59. Required.
     #[schemars(schema_with = "start")]
     pub start: String,
-    /// When it closes, HH:MM, 00:00 to 24:00, exclusive. Before start: on the next day.
+    /// When it closes, this minute excluded: HH:MM, 00:00 to 24:00. Earlier than start: on the next day. Required; must
+    /// differ from start, a whole day is 00:00 to 24:00.
     #[schemars(schema_with = "end")]
     pub end: String,
 }
 
-/// How a node is replaced: a placeholder Pod makes Karpenter bring up capacity first, then the old node drains.
+/// How a node is replaced: a placeholder Pod makes Karpenter bring up capacity first, then the old node drains. Durations
+/// are numbers with units, for example 15m or 1h30m (h, m, s, ms, us, ns), at most 87600h; days have no unit, write 24h.
 #[derive(JsonSchema, Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Surge {
-    /// How many nodes of a NodePool may be in rotation at a time. Only 1 is supported.
+    /// How many nodes of a NodePool may be in rotation at a time. Only 1, the default, is supported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "max_unavailable")]
     pub max_unavailable: Option<i32>,
-    /// How long to wait for the replacement before the attempt is rolled back. Longer than zero.
+    /// How long an attempt waits for the new capacity; after that it has failed and is rolled back. Default 15m, longer
+    /// than 0s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::ready_timeout")]
     pub ready_timeout: Option<String>,
-    /// Pause of a NodePool after a rotation succeeded. May be 0s.
+    /// Pause of a NodePool after a rotation succeeded. Default 10m; 0s is no pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "cooldown")]
     pub cooldown_after: Option<String>,
-    /// Pause of a NodePool after a rotation failed. Unset: the longer of 10m and cooldownAfter.
+    /// Pause of a NodePool after a rotation failed. Longer than 0s; the default is the longer of 10m and cooldownAfter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "duration")]
+    #[schemars(schema_with = "positive_duration")]
     pub failure_pause: Option<String>,
-    /// How long a node whose rotation failed waits; doubled with every failure, at most eight times this.
+    /// How long a node whose rotation failed waits for its next attempt; doubled with every further failure, up to eight
+    /// times this. Default 30m, longer than 0s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::retry_backoff")]
     pub retry_backoff: Option<String>,
-    /// What provisioning a node usually takes, for the forecast only. Unset: the shorter of readyTimeout and 5m.
+    /// What bringing up a node usually takes; for the forecast only, it ends nothing. Longer than 0s, counted as
+    /// readyTimeout at most; the default is the shorter of readyTimeout and 5m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "duration")]
+    #[schemars(schema_with = "positive_duration")]
     pub provisioning_estimate: Option<String>,
-    /// What draining a node usually takes, for the forecast only. Unset: the shorter of the pool's
-    /// terminationGracePeriod and 10m.
+    /// What draining a node usually takes; for the forecast only, it ends nothing. Longer than 0s, counted as the
+    /// NodePool's terminationGracePeriod at most; 10m if it is unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "duration")]
+    #[schemars(schema_with = "positive_duration")]
     pub drain_estimate: Option<String>,
-    /// Which node labels the replacement shares with the node that it replaces.
+    /// Which node labels the new capacity shares with the node that it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::match_node_requirements")]
     pub match_node_requirements: Option<MatchNodeRequirements>,
-    /// Near its expiry a node is drained in the window without a replacement first, rather than at any time.
+    /// Whether a node whose expiry is too near for an attempt is drained inside the window without new capacity, instead of
+    /// expiring at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::switch")]
     pub forceful_fallback: Option<Switch>,
-    /// The placeholder asks for the capacity of the whole node rather than for what its Pods request.
+    /// Whether the placeholder asks for the CPU and memory of the whole node instead of what the node's Pods request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::switch")]
     pub whole_node_reservation: Option<Switch>,
 }
 
-/// Which node labels a replacement shares with the node that it replaces.
+/// Which node labels the new capacity shares with the node that it replaces.
 #[derive(JsonSchema, Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
 pub struct MatchNodeRequirements {
-    /// Label keys that it must share. Unset or empty: zone, architecture and capacity type.
+    /// Keys of labels that it must share, at most 16. Default, also for an empty list: topology.kubernetes.io/zone,
+    /// kubernetes.io/arch and karpenter.sh/capacity-type. Not karpenter.sh/nodepool, which it always shares, nor
+    /// kubernetes.io/hostname, which it never can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "required_keys")]
     pub required: Option<Vec<String>>,
-    /// Label keys that it should share.
+    /// Keys of labels that it should share where that can be had, at most 16, none of which is required. None by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::keys")]
     pub preferred: Option<Vec<String>>,
@@ -165,12 +177,15 @@ pub struct Switch {
 pub struct RotationPolicyStatus {
     /// The generation that the rest of the status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
     /// NodePools that this policy governs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub matched_node_pools: Option<i32>,
     /// Of those, how many have a rotation in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub rotating_node_pools: Option<i32>,
     /// Ready: the policy is valid and uncontested.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,7 +28,7 @@ pub const DEFAULT_RETRY_BACKOFF: Duration = Duration::from_secs(30 * 60);
 /// Default of `minRotationChances`.
 pub const DEFAULT_MIN_ROTATION_CHANCES: u32 = 2;
 /// Upper bound of `minRotationChances`, which the schema types as `int32`.
-const MOST_ROTATION_CHANCES: i64 = 2_147_483_647;
+pub(super) const MOST_ROTATION_CHANCES: i64 = 2_147_483_647;
 /// Upper bound of each list of label keys.
 pub(super) const MOST_KEYS: usize = 16;
 
