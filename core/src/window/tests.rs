@@ -1,8 +1,11 @@
-//! Builders of windows for the tests: the public cases, the measures, and the agreement of all views with an oracle.
+//! Builders of windows for the tests: the public cases, the measures, and the agreement of all views with two oracles.
 
 mod agreement;
 mod cases;
 mod measures;
+mod newer;
+mod oracle;
+mod walk;
 
 use jiff::Timestamp;
 use jiff::civil::Weekday::{self, Friday, Monday, Saturday, Sunday, Thursday, Tuesday, Wednesday};
@@ -13,6 +16,12 @@ const ALL: [Weekday; 7] = [Monday, Tuesday, Wednesday, Thursday, Friday, Saturda
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
+}
+
+/// Every name of the bundled database that a policy may write.
+fn zones() -> Vec<String> {
+    let names = jiff::tz::TimeZoneDatabase::bundled();
+    names.available().map(|name| name.as_str().to_owned()).filter(|name| name != "Factory").collect()
 }
 
 fn minute(text: &str) -> u16 {

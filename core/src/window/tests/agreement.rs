@@ -1,88 +1,92 @@
-//! Membership, occurrences, openings and closings say the same, and what the face of a local clock says.
+//! Membership, occurrences, openings and closings say the same, and what two independent clocks say.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use jiff::tz::TimeZoneDatabase;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
 
+use super::newer::{FIRST, LAST};
+use super::walk::Walk;
 use super::*;
 
-/// 2010 to 2030.
-const SECONDS: std::ops::Range<i64> = 1_262_304_000..1_893_456_000;
+/// 2024 to 2045.
+const SECONDS: std::ops::Range<i64> = 1_704_067_200..2_398_377_600;
 
-fn zones() -> Vec<String> {
-    TimeZoneDatabase::bundled().available().map(|name| name.as_str().to_owned()).filter(|name| name != "Factory").collect()
-}
-
-/// Reads the clock's face as text, so that it shares no arithmetic with what it judges.
-fn clock_says_open(windows: &Windows, now: Timestamp) -> bool {
-    windows.entries().iter().any(|entry| {
-        let face = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
-        let (start, end) = (face(entry.start), face(entry.end));
-        let local = entry.zone.to_datetime(now);
-        let time = local.strftime("%H:%M").to_string();
-        let today = entry.days.contains(&local.date().weekday());
-        let since_yesterday = entry.days.contains(&local.date().yesterday().unwrap().weekday());
-        if start < end { today && start <= time && time < end } else { (today && start <= time) || (since_yesterday && time < end) }
-    })
-}
-
-#[test]
-fn around_every_change_of_every_zone_the_occurrences_are_what_the_clock_says() {
-    let shapes = [("01:30", "03:00"), ("02:00", "02:30"), ("23:30", "00:30"), ("00:00", "24:00"), ("22:00", "02:15"), ("00:00", "01:00")];
-    let (from, until) = (Timestamp::from_second(SECONDS.start).unwrap(), Timestamp::from_second(SECONDS.end).unwrap());
-    let (mut changes, mut instants) = (0_usize, 0_usize);
-    for name in zones() {
-        let zone = zone::zone(&name).unwrap();
-        for change in zone.following(from).take_while(|change| change.timestamp() < until) {
-            let (start, end) = shapes[changes % shapes.len()];
-            let windows = windows(&name, &ALL[..changes % 7 + 1], start, end);
-            let reach = SignedDuration::from_hours(2);
-            let (first, last) = (change.timestamp() - reach, change.timestamp() + reach);
-            let open = windows.occurrences(first, last);
-            let mut now = first;
-            while now < last {
-                let listed = open.iter().any(|o| o.open <= now && now < o.close);
-                assert_eq!(listed, clock_says_open(&windows, now), "{name} {now}");
-                assert_eq!(listed, windows.contains(now), "{name} {now}");
-                now += SignedDuration::from_secs(887);
-                instants += 1;
-            }
-            changes += 1;
-        }
-    }
-    assert!(changes > 8_000 && instants > 100_000, "{changes} changes, {instants} instants");
+/// A time of day; the small hours, in which clocks change, and the ends of the day more often than others.
+fn any_time() -> impl Strategy<Value = u16> {
+    prop_oneof![3 => 0_u16..240, 1 => prop::sample::select(vec![0, 60, 90, 120, 180, 1380, 1410, 1439]), 2 => 0_u16..1440]
 }
 
 prop_compose! {
-    fn any_entry()(
-        zone_name in prop::sample::select(zones()),
+    pub(super) fn any_entry_in(zone_names: Vec<String>)(
+        zone_name in prop::sample::select(zone_names),
         days in prop::sample::subsequence(ALL.to_vec(), 1..=7),
-        start in 0_u16..1440,
-        end in 0_u16..=1440,
+        start in any_time(),
+        end in prop_oneof![4 => any_time(), 1 => Just(1440)],
     ) -> Entry {
         let end = if end == start { end + 1 } else { end };
         Entry { zone: zone::zone(&zone_name).unwrap(), zone_name, days, start, end }
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+fn any_entry() -> impl Strategy<Value = Entry> {
+    any_entry_in(zones())
+}
 
-    #[test]
-    fn all_views_agree(entries in prop::collection::vec(any_entry(), 1..4), second in SECONDS) {
-        let windows = Windows::new(entries);
-        let now = Timestamp::from_second(second).unwrap();
-        let day = windows.occurrences(now, now + SignedDuration::from_hours(24));
-        prop_assert!(day.windows(2).all(|pair| pair[0].close < pair[1].open), "apart and in order");
-        for minutes in (0..24 * 60).step_by(7) {
-            let instant = now + SignedDuration::from_mins(minutes);
-            let listed = day.iter().any(|o| o.open <= instant && instant < o.close);
-            prop_assert_eq!(clock_says_open(&windows, instant), listed, "at {}", instant);
-            prop_assert_eq!(windows.contains(instant), listed, "at {}", instant);
+/// A policy of one to four entries, the first of which is in the zone.
+fn any_policy_in(zone_name: &str) -> impl Strategy<Value = Windows> {
+    let here = || any_entry_in(vec![zone_name.to_owned()]);
+    let more = prop::collection::vec(prop_oneof![2 => here(), 1 => any_entry()], 0..4);
+    (here(), more).prop_map(|(first, more)| Windows::new([vec![first], more].concat()))
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the output of the test says how much was compared")]
+fn around_every_change_of_every_zone_the_windows_are_what_both_clocks_say() {
+    let mut runner = TestRunner::deterministic();
+    let (from, until) = (at(FIRST), at(LAST));
+    let (mut changes, mut instants) = (0_usize, 0_usize);
+    for name in zones() {
+        let zone = zone::zone(&name).unwrap();
+        let policies = any_policy_in(&name);
+        for change in zone.following(from).map(|change| change.timestamp()).take_while(|change| *change < until) {
+            let windows = policies.new_tree(&mut runner).unwrap().current();
+            // The largest change is of two hours.
+            let walk = Walk::of(&windows, change - SignedDuration::from_mins(125), 250);
+            walk.judge_list();
+            walk.judge(change - SignedDuration::from_nanos(1));
+            walk.judge(change);
+            changes += 1;
+            instants += walk.instants;
         }
     }
+    println!("{changes} changes, {instants} instants");
+    assert!(changes > 8_000 && instants > 2_000_000, "{changes} changes, {instants} instants");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the output of the test says how much was compared")]
+fn on_any_day_of_any_zone_the_windows_are_what_both_clocks_say() {
+    let mut runner = TestRunner::deterministic();
+    let mut instants = 0_usize;
+    for (index, name) in zones().into_iter().enumerate() {
+        let (windows, second) = (any_policy_in(&name), SECONDS).new_tree(&mut runner).unwrap().current();
+        let begin = Timestamp::from_second(second - second % 60).unwrap();
+        // Now and then more than a week, in which every day of the entries comes.
+        let days = if index % 20 == 0 { 9 } else { 1 };
+        let walk = Walk::of(&windows, begin, days * 24 * 60);
+        walk.judge_list();
+        walk.judge(Timestamp::from_second(second).unwrap());
+        instants += walk.instants;
+    }
+    println!("{instants} instants");
+    assert!(instants > 1_000_000, "{instants} instants");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn the_edges_are_where_membership_changes(entries in prop::collection::vec(any_entry(), 1..4), second in SECONDS) {

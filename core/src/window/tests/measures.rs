@@ -1,8 +1,17 @@
-//! P, D and the idle gap of windows whose measures are known.
+//! P, D and the idle gap: of windows whose measures are known, and of any against a walk through the year.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use chrono::TimeDelta;
+use jiff::SignedDuration;
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+
+use super::agreement::any_entry_in;
+use super::oracle::{Oracle, Second};
 use super::*;
+use crate::window::Measures;
 
 fn hours(hours: u64) -> Option<Duration> {
     Some(Duration::from_secs(hours * 3600))
@@ -67,4 +76,62 @@ fn a_window_that_never_closes_has_no_edges() {
     let whole = windows("UTC", &ALL, "00:00", "24:00");
     assert_eq!((whole.next_open(now), whole.next_close(now)), (None, None));
     assert!(whole.occurrence(now).is_some());
+}
+
+/// P, D and the idle gap of entries in one zone by its wall clock in the second opinion, minute by minute. What a
+/// repeated hour cuts out of an interval is part of it: the interval is known by the wall-clock time of its opening.
+fn walked(windows: &Windows, from: Timestamp) -> Option<Measures> {
+    let (week, day) = (SignedDuration::from_hours(168), SignedDuration::from_hours(24));
+    let until = from + week * 53;
+    let oracles: Vec<Oracle> = windows.entries().iter().map(Oracle::of).collect();
+    let clock = Second::of(&windows.entries()[0].zone_name);
+    let mut intervals = BTreeMap::new();
+    let mut now = from - day * 8;
+    while now < until + day * 8 {
+        let local = clock.local(now);
+        let next = now + SignedDuration::from_mins(1);
+        for (index, since) in oracles.iter().enumerate().filter_map(|(index, oracle)| Some((index, oracle.since_opening(&local)?))) {
+            let opened = local - TimeDelta::minutes(since.into());
+            intervals.entry((index, opened)).and_modify(|(_, close)| *close = next).or_insert((now, next));
+        }
+        now = next;
+    }
+    let mut spans: Vec<(Timestamp, Timestamp)> = intervals.into_values().collect();
+    spans.sort();
+    spans.dedup_by(|next, span| {
+        let joins = next.0 <= span.1;
+        span.1 = if joins { span.1.max(next.1) } else { span.1 };
+        joins
+    });
+    spans.retain(|(open, close)| *close > from && *open < until);
+    let length = |from: Timestamp, to: Timestamp| Duration::try_from(to.duration_since(from)).unwrap();
+    let pairs = || spans.iter().zip(spans.iter().skip(1));
+    Some(Measures {
+        period: pairs().map(|(one, next)| length(one.0, next.0)).max()?,
+        shortest: spans.iter().map(|(open, close)| length(*open, *close)).min()?,
+        idle_gap: pairs().map(|(one, next)| length(one.1, next.0)).min(),
+    })
+}
+
+#[test]
+fn the_measures_are_those_of_a_walk_through_the_year() {
+    let mut runner = TestRunner::deterministic();
+    // Changes of one hour, of half an hour, of two; at midnight; four in a year.
+    let zones = [
+        "America/New_York",
+        "Europe/Berlin",
+        "Australia/Lord_Howe",
+        "Antarctica/Troll",
+        "Africa/Cairo",
+        "Asia/Beirut",
+        "America/Havana",
+        "Africa/Casablanca",
+    ];
+    for name in zones {
+        let entries = proptest::collection::vec(any_entry_in(vec![name.to_owned()]), 1..4);
+        let (entries, days) = (entries, 0_i64..300).new_tree(&mut runner).unwrap().current();
+        let from = at("2025-01-01T00:00:00Z") + SignedDuration::from_hours(days * 24);
+        let windows = Windows::new(entries);
+        assert_eq!(windows.measures(from), walked(&windows, from), "from {from}: {windows:?}");
+    }
 }
