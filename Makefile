@@ -47,6 +47,7 @@ unit: ## Run the tests that need no cluster.
 tidy: ## Check what keeps the repository consistent.
 	$(call stage,tidiness)
 	@$(CARGO) test --locked -p node-rotation-controller --test tidy
+	@$(CARGO) test --locked -p node-rotation-controller --test cases --quiet -- --show-output
 
 .PHONY: e2e
 e2e: build ## Run the tests on a real cluster. ARGS='NAME' picks some.
