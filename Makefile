@@ -54,6 +54,12 @@ e2e: build ## Run the tests on a real cluster. ARGS='NAME' picks some.
 	$(call stage,tests on a real cluster)
 	@$(CARGO) test --locked -p e2e --test e2e -- $(ARGS)
 
+.PHONY: bench
+bench: ## Measure what the rules and `check` cost.
+	$(call stage,benchmarks)
+	@$(CARGO) bench --locked -p noderotation-core --bench policy -- --noplot
+	@$(CARGO) bench --locked -p node-rotation-controller --bench check -- --noplot
+
 .PHONY: up
 up: check-tools build ## Boot a cluster to play with; Ctrl-C ends it.
 	@$(CARGO) run --locked --quiet -p e2e -- up

@@ -23,7 +23,7 @@ fn number(digits: &str, text: &str) -> Option<Value> {
         return Some(Value::Number(number));
     }
     if is_float(digits) {
-        return digits.parse().ok().and_then(Number::from_f64).map(Value::Number);
+        return digits.parse().ok().and_then(float).map(Value::Number);
     }
     Some(text.into())
 }
@@ -47,15 +47,23 @@ fn integer(digits: &str) -> Option<Number> {
     if negative { 0_i64.checked_sub_unsigned(value).map(Number::from) } else { Some(Number::from(value)) }
 }
 
-/// `[-+]?[0-9]*\.?[0-9]+([eE][-+][0-9]+)?`
+/// JSON does not tell `1.0` from `1`, so what is whole is an integer.
+fn float(value: f64) -> Option<Number> {
+    let whole = format!("{value:.0}").parse::<i64>().ok().filter(|_| value.fract() == 0.0);
+    whole.map(Number::from).or_else(|| Number::from_f64(value))
+}
+
+/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
 fn is_float(digits: &str) -> bool {
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(digits);
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(mantissa, exponent)| (mantissa, Some(exponent)));
-    let (whole, fraction) = mantissa.split_once('.').map_or(("", mantissa), |(whole, fraction)| (whole, fraction));
-    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let exponent_fits =
-        exponent.is_none_or(|exponent| exponent.strip_prefix(['-', '+']).is_some_and(|digits| !digits.is_empty() && all_digits(digits)));
-    all_digits(whole) && !fraction.is_empty() && all_digits(fraction) && exponent_fits
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent_fits = exponent.is_none_or(|exponent| {
+        let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        !digits.is_empty() && all_digits(digits)
+    });
+    all_digits(whole) && all_digits(fraction) && !(whole.is_empty() && fraction.is_empty()) && exponent_fits
 }
 
 #[cfg(test)]
@@ -64,6 +72,7 @@ mod tests {
 
     use super::*;
 
+    /// As the Go library that kubectl uses has answered.
     #[test]
     fn words_are_what_kubectl_makes_of_them() {
         let rows = [
@@ -81,21 +90,34 @@ mod tests {
             ("010", json!(8)),
             ("0o10", json!(8)),
             ("0b11", json!(3)),
-            ("08", json!(8.0)),
+            ("08", json!(8)),
             ("0", json!(0)),
+            ("-0", json!(0)),
+            ("-0x10", json!(-16)),
+            ("0X1f", json!(31)),
+            ("0_7", json!(7)),
+            ("_1", json!("_1")),
             ("-9223372036854775808", json!(i64::MIN)),
             ("18446744073709551615", json!(u64::MAX)),
+            ("18446744073709551616", json!(18_446_744_073_709_551_616.0)),
             ("1.5", json!(1.5)),
-            (".5", json!(0.5)),
-            ("1e+3", json!(1000.0)),
-            ("1e3", json!("1e3")),
-            ("1.", json!("1.")),
+            ("+.5", json!(0.5)),
+            ("1.", json!(1)),
+            ("0.0", json!(0)),
+            ("1e+3", json!(1000)),
+            ("1e3", json!(1000)),
+            ("1.5E1", json!(15)),
+            ("1e", json!("1e")),
+            ("1.e+", json!("1.e+")),
+            (".", json!(".")),
+            ("1:30", json!("1:30")),
             ("02:00", json!("02:00")),
             ("24:00", json!("24:00")),
             ("15m", json!("15m")),
             ("2026-01-01", json!("2026-01-01")),
             ("0x", json!("0x")),
-            ("-", json!("-")),
+            ("0o", json!("0o")),
+            ("0b2", json!("0b2")),
             ("--1", json!("--1")),
             ("auto", json!("auto")),
         ];
