@@ -1,6 +1,6 @@
 //! What `check` costs, from the start of the program to its verdict. `make bench` runs it.
 
-#![expect(clippy::unwrap_used, missing_docs, reason = "the whole file is a benchmark")]
+#![expect(clippy::unwrap_used, reason = "the whole file is a benchmark")]
 
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! What the rules of the policy domain cost. `make bench` runs them; docs/performance.md has the figures.
 
-#![expect(clippy::unwrap_used, missing_docs, reason = "the whole file is a benchmark")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "the whole file is a benchmark")]
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

@@ -29,6 +29,8 @@ pub struct Windows {
     entries: Vec<Entry>,
 }
 
+/// How far back the beginning of an occurrence is looked for first; longer than any interval of one day.
+const CLOSE: SignedDuration = SignedDuration::from_hours(2 * 24);
 /// How far around an occurrence its edges are looked for first; longer than any interval and any pause of a week.
 const NEAR: SignedDuration = SignedDuration::from_hours(15 * 24);
 /// How far an opening is looked for before the answer is "none", and the longest occurrence that is told whole.
@@ -53,13 +55,19 @@ impl Windows {
         self.entries.iter().any(|entry| entry.contains(now))
     }
 
-    /// The merged occurrence that contains `now`.
+    /// The merged occurrence that contains `now`; whole unless it is longer than 400 days.
     #[must_use]
     pub fn occurrence(&self, now: Timestamp) -> Option<Occurrence> {
         if !self.contains(now) {
             return None;
         }
-        self.occurrences(now, ahead(now, SignedDuration::from_secs(1))).into_iter().find(|o| o.open <= now && now < o.close)
+        let reached = |reach: SignedDuration| {
+            let (from, until) = (ahead(now, -reach), ahead(now, FAR));
+            let occurrence = Upcoming::new(&self.entries, from, until).find(|occurrence| occurrence.close > now)?;
+            // One that begins where the look began may have begun before.
+            (reach == FAR || occurrence.open.as_second() > from.as_second()).then_some(occurrence)
+        };
+        [CLOSE, NEAR, FAR].into_iter().find_map(reached)
     }
 
     /// The occurrences that have not closed at `now`, in order, for 400 days. One that is open is cut at `now`; one that

@@ -25,8 +25,8 @@ pub(super) struct Piece {
 
 /// The pieces of an entry between two instants, in order, cut at both. Work is done as they are asked for.
 pub(super) struct Pieces<'a> {
-    entry: &'a Entry,
     zone: &'a TimeZone,
+    interval: Interval,
     until: i64,
     stretch: Option<Stretch>,
     changes: Peekable<TimeZoneFollowingTransitions<'a>>,
@@ -43,8 +43,8 @@ struct Stretch {
 
 impl<'a> Pieces<'a> {
     pub(super) fn new(entry: &'a Entry, from: Timestamp, until: Timestamp) -> Self {
-        let zone = &entry.zone;
-        let mut pieces = Self { entry, zone, until: until.as_second(), stretch: None, changes: zone.following(from).peekable() };
+        let (zone, interval) = (&entry.zone, Interval::of(entry));
+        let mut pieces = Self { zone, interval, until: until.as_second(), stretch: None, changes: zone.following(from).peekable() };
         pieces.stretch = pieces.stretch_from(from);
         pieces
     }
@@ -69,12 +69,9 @@ impl Iterator for Pieces<'_> {
     type Item = Piece;
 
     fn next(&mut self) -> Option<Piece> {
-        if self.entry.days.is_empty() {
-            return None;
-        }
         loop {
-            let entry = self.entry;
-            match self.stretch.as_mut()?.next_piece(entry) {
+            let interval = self.interval;
+            match self.stretch.as_mut()?.next_piece(interval) {
                 Some(piece) => return Some(piece),
                 None => self.stretch = self.next_stretch(),
             }
@@ -84,8 +81,11 @@ impl Iterator for Pieces<'_> {
 
 impl Stretch {
     /// The instants at which the wall clock shows the interval of the next day that has one; `None` past the end.
-    fn next_piece(&mut self, entry: &Entry) -> Option<Piece> {
-        let (start, end) = entry.seconds();
+    fn next_piece(&mut self, interval: Interval) -> Option<Piece> {
+        let Interval { start, end, days } = interval;
+        if days.is_empty() {
+            return None;
+        }
         loop {
             let day = self.next_day;
             let midnight = day * CIVIL_DAY - self.offset;
@@ -94,25 +94,53 @@ impl Stretch {
             }
             self.next_day += 1;
             let (open, close) = ((midnight + start).max(self.from), (midnight + end).min(self.until));
-            if open < close && entry.days.contains(&weekday(day)) {
+            if open < close && days.contain(day) {
                 return Some(Piece { open, close, day });
             }
         }
     }
 }
 
+/// The wall-clock interval of an entry, in the form that is quickest to walk.
+#[derive(Clone, Copy)]
+struct Interval {
+    /// Seconds since midnight.
+    start: i64,
+    end: i64,
+    days: Days,
+}
+
+impl Interval {
+    fn of(entry: &Entry) -> Self {
+        let (start, end) = entry.seconds();
+        Self { start, end, days: Days::of(&entry.days) }
+    }
+}
+
+/// Days of the week as bits, counted from that of 1970-01-01, a Thursday.
+#[derive(Clone, Copy)]
+struct Days(u8);
+
+impl Days {
+    fn of(days: &[Weekday]) -> Self {
+        Self(days.iter().fold(0, |bits, day| bits | 1 << day.since(Weekday::Thursday)))
+    }
+
+    fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether a day counted from 1970-01-01 is one of them.
+    fn contain(self, day: i64) -> bool {
+        self.0 >> day.rem_euclid(7) & 1 == 1
+    }
+}
+
 /// The days of the entry that lie whole between two instants, in days since 1970-01-01 of its zone's calendar.
 pub(super) fn days_of(entry: &Entry, from: Timestamp, until: Timestamp) -> impl Iterator<Item = i64> {
     let day_at = |at: Timestamp| (at.as_second() + i64::from(entry.zone.to_offset(at).seconds())).div_euclid(CIVIL_DAY);
-    (day_at(from) + 1..day_at(until)).filter(|day| entry.days.contains(&weekday(*day)))
-}
-
-/// The weekday of a day counted from 1970-01-01, a Thursday.
-fn weekday(day: i64) -> Weekday {
-    const FROM_THURSDAY: [Weekday; 7] =
-        [Weekday::Thursday, Weekday::Friday, Weekday::Saturday, Weekday::Sunday, Weekday::Monday, Weekday::Tuesday, Weekday::Wednesday];
-    let index = usize::try_from(day.rem_euclid(7)).unwrap_or_default();
-    FROM_THURSDAY.get(index).copied().unwrap_or(Weekday::Thursday)
+    let days = Days::of(&entry.days);
+    (day_at(from) + 1..day_at(until)).filter(move |day| days.contain(*day))
 }
 
 #[cfg(test)]
@@ -126,7 +154,10 @@ mod tests {
         let epoch = date(1970, 1, 1);
         for day in [-20_000, -1, 0, 1, 6, 7, 11_016, 20_454, 27_759] {
             let civil = epoch + jiff::Span::new().days(day);
-            assert_eq!(weekday(day), civil.weekday(), "{civil}");
+            for weekday in Weekday::Monday.cycle_forward().take(7) {
+                assert_eq!(Days::of(&[weekday]).contain(day), weekday == civil.weekday(), "{civil} {weekday:?}");
+            }
         }
+        assert!(Days::of(&[]).is_empty());
     }
 }
