@@ -13,7 +13,7 @@ mod tests;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::validate::MOST_ROTATION_CHANCES;
 use super::windows::MOST_ENTRIES;
@@ -45,7 +45,9 @@ pub fn definition() -> CustomResourceDefinition {
 fn tidy(value: &mut Value) {
     match value {
         Value::Object(object) => {
-            object.remove("nullable");
+            for field in object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+                field.as_object_mut().map(|field| field.remove("nullable"));
+            }
             if let Some(Value::String(description)) = object.get_mut("description") {
                 *description = description.replace('\n', " ");
             }

@@ -37,16 +37,26 @@ pub(in crate::policy) fn selector(_: &mut SchemaGenerator) -> Schema {
 
 fn match_labels() -> Value {
     let words = "is not a label key; write a name such as team, or prefix/name such as example.com/team";
+    let mut label = value();
+    // Else the API server would drop a label without a value unseen, and the selector would select more than was meant.
+    label.insert("nullable".to_owned(), json!(true));
     json!({
         "type": "object",
         "description": format!("Labels that a NodePool must have, each with this value. At most {MOST_REQUIREMENTS}."),
         "maxProperties": MOST_REQUIREMENTS,
-        "additionalProperties": value(),
-        "x-kubernetes-validations": [{
-            "rule": format!("self.all(key, {})", is_key("key")),
-            "message": format!("has a key that {words}"),
-            "messageExpression": format!("'\"' + self.filter(key, !({}))[0] + '\" {words}'", is_key("key")),
-        }],
+        "additionalProperties": label,
+        "x-kubernetes-validations": [
+            {
+                "rule": format!("self.all(key, {})", is_key("key")),
+                "message": format!("has a key that {words}"),
+                "messageExpression": format!("'\"' + self.filter(key, !({}))[0] + '\" {words}'", is_key("key")),
+            },
+            {
+                "rule": "self.all(key, dyn(self[key]) != null)",
+                "message": "has a key that has no value; write one, or \"\" for the empty value",
+                "messageExpression": "'\"' + self.filter(key, dyn(self[key]) == null)[0] + '\" has no value; write one, or \"\" for the empty value'",
+            },
+        ],
     })
 }
 
@@ -98,8 +108,8 @@ fn match_expressions() -> Value {
 }
 
 /// A label's value, which may be empty.
-fn value() -> Value {
-    json!({
+fn value() -> Schema {
+    json_schema!({
         "type": "string",
         "maxLength": LONGEST_NAME,
         "x-kubernetes-validations": [{
