@@ -122,12 +122,12 @@ impl Reader {
         }
     }
 
-    /// A whole number; absent is `None` without a fault.
+    /// A whole number, also as `2.0`, which the API server reads as 2; absent is `None` without a fault.
     pub(super) fn integer(&mut self, field: &Field<'_>) -> Option<i64> {
         if field.is_absent() {
             return None;
         }
-        let number = field.value.as_i64();
+        let number = field.value.as_i64().or_else(|| whole(field.value.as_f64()?));
         if number.is_none() && field.value.is_number() {
             self.fault(FaultCode::TypeInvalid, field, "is not a whole number within bounds; write for example 1");
         } else if number.is_none() {
@@ -155,6 +155,11 @@ impl Reader {
             }
         }
     }
+}
+
+/// The number without its point, if nothing is behind it.
+fn whole(number: f64) -> Option<i64> {
+    if number.fract() == 0.0 { format!("{number:.0}").parse().ok() } else { None }
 }
 
 /// Whether a duration may be zero.

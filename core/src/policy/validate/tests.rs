@@ -54,6 +54,8 @@ fn what_is_unusual_but_right_is_accepted() {
         ("ageThreshold", json!("1.5h")),
         ("minRotationChances", json!(1)),
         ("minRotationChances", json!(2_147_483_647)),
+        ("minRotationChances", json!(2.0)),
+        ("surge/maxUnavailable", json!(1.0)),
         ("nodePoolSelector", json!({})),
         ("surge/cooldownAfter", json!("0s")),
         ("surge/cooldownAfter", json!("0")),
@@ -87,6 +89,7 @@ fn each_rule_of_the_spec_has_its_sentence() {
         ("/minRotationChances", json!(0)),
         ("/minRotationChances", json!(-1)),
         ("/minRotationChances", json!(1.5)),
+        ("/minRotationChances", json!(1e30)),
         ("/minRotationChances", json!(2_147_483_648_i64)),
         ("/maintenanceWindows", Value::Null),
         ("/maintenanceWindows", json!([])),
@@ -112,6 +115,7 @@ fn each_rule_of_the_spec_has_its_sentence() {
     spec.minRotationChances: 0 is less than one; write 1 or more, 2 is the default
     spec.minRotationChances: -1 is less than one; write 1 or more, 2 is the default
     spec.minRotationChances: 1.5 is not a whole number within bounds; write for example 1
+    spec.minRotationChances: 1e+30 is not a whole number within bounds; write for example 1
     spec.minRotationChances: 2147483648 is more than any schedule has windows; write for example 2
     spec.maintenanceWindows: is required; write at least one window with timezone, days, start and end
     spec.maintenanceWindows: [] is empty; write at least one window with timezone, days, start and end
