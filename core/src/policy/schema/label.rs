@@ -20,6 +20,9 @@ const NAME: &str = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
 /// A DNS subdomain, but for its length.
 const PREFIX: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 
+const NO_KEY: &str = "is not a label key; write a name such as team, or prefix/name such as example.com/team";
+const NO_VALUE: &str = "has no value; write one, or \"\" for the empty value";
+
 /// Whether the text `of` is a label key. A pattern cannot bound the length of what it also looks into, hence two.
 fn is_key(of: &str) -> String {
     format!("{of}.matches('^([^/]{{1,253}}/)?{NAME}$') && {of}.matches('^({PREFIX}/)?[^/]+$')")
@@ -36,7 +39,6 @@ pub(in crate::policy) fn selector(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn match_labels() -> Value {
-    let words = "is not a label key; write a name such as team, or prefix/name such as example.com/team";
     let mut label = value();
     // Else the API server would drop a label without a value unseen, and the selector would select more than was meant.
     label.insert("nullable".to_owned(), json!(true));
@@ -48,20 +50,19 @@ fn match_labels() -> Value {
         "x-kubernetes-validations": [
             {
                 "rule": format!("self.all(key, {})", is_key("key")),
-                "message": format!("has a key that {words}"),
-                "messageExpression": format!("'\"' + self.filter(key, !({}))[0] + '\" {words}'", is_key("key")),
+                "message": format!("has a key that {NO_KEY}"),
+                "messageExpression": format!("'\"' + self.filter(key, !({}))[0] + '\" {NO_KEY}'", is_key("key")),
             },
             {
                 "rule": "self.all(key, dyn(self[key]) != null)",
-                "message": "has a key that has no value; write one, or \"\" for the empty value",
-                "messageExpression": "'\"' + self.filter(key, dyn(self[key]) == null)[0] + '\" has no value; write one, or \"\" for the empty value'",
+                "message": format!("has a key that {NO_VALUE}"),
+                "messageExpression": format!("'\"' + self.filter(key, dyn(self[key]) == null)[0] + '\" {NO_VALUE}'"),
             },
         ],
     })
 }
 
 fn match_expressions() -> Value {
-    let key_words = "is not a label key; write a name such as team, or prefix/name such as example.com/team";
     json!({
         "type": "array",
         "description": format!("Conditions on labels that a NodePool must meet, all of them. At most {MOST_REQUIREMENTS}."),
@@ -76,7 +77,7 @@ fn match_expressions() -> Value {
                     "description": "Key of the label, a name or prefix/name.",
                     "minLength": 1,
                     "maxLength": LONGEST_KEY,
-                    "x-kubernetes-validations": [{ "rule": is_key("self"), "message": key_words }],
+                    "x-kubernetes-validations": [{ "rule": is_key("self"), "message": NO_KEY }],
                 },
                 "operator": {
                     "type": "string",
