@@ -6,7 +6,8 @@
 //! Deployment.
 //!
 //! This crate knows the binary and the chart, not their code: it depends on no other member of the workspace, and spells
-//! the public names (annotations, metrics, events) itself. Its errors are for the person who runs it, hence `anyhow`.
+//! the public names (annotations, metrics, events) itself. Only a test compares what the API server says of policies with
+//! what the operator's own validation says. Its errors are for the person who runs it, hence `anyhow`.
 
 pub mod chart;
 pub mod cluster;

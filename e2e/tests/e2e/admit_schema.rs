@@ -1,52 +1,74 @@
-//! The schema of the CRD alone, without the operator: it must hold while the admission endpoint is down.
+//! The schema of the CRD alone, without the operator: it must hold while the admission endpoint is away.
+//!
+//! A table of policies that differ from a good one in one place. Each is posted to the API server and judged by
+//! validation as well, and what the two say is compared: what the server refuses, validation refuses too, and what
+//! validation alone refuses says so in its row.
 
-use anyhow::{Result, ensure};
-use e2e::chart;
+#![expect(clippy::indexing_slicing, reason = "a field of JSON that is not there is null")]
+
+mod coverage;
+mod durations;
+mod exhaustive;
+mod judge;
+mod keys;
+mod row;
+mod selector;
+mod server;
+mod shape;
+mod spec;
+mod surge;
+mod unknown;
+mod windows;
+
+use std::collections::BTreeSet;
+
 use e2e::cluster::Cluster;
-use e2e::fleet::Fleet;
-use libtest_mimic::Trial;
-use serde_json::{Value, json};
+use e2e::terminal::progress;
+use libtest_mimic::{Failed, Trial};
 
 use crate::bed::Bed;
+use row::Row;
+use server::Server;
 
-pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
+/// The rows by subject.
+fn table() -> Vec<(&'static str, Vec<Row>)> {
     vec![
-        bed.trial("admit_schema::more_than_one_unavailable_node_is_refused", more_than_one_unavailable_node_is_refused),
-        bed.trial("admit_schema::a_malformed_time_of_day_is_refused", a_malformed_time_of_day_is_refused),
-        bed.trial("admit_schema::a_sound_policy_is_accepted", a_sound_policy_is_accepted),
+        ("durations", durations::rows()),
+        ("keys", keys::rows()),
+        ("selector", selector::rows()),
+        ("shape", shape::rows()),
+        ("spec", spec::rows()),
+        ("surge", surge::rows()),
+        ("windows", windows::rows()),
     ]
 }
 
-async fn more_than_one_unavailable_node_is_refused(cluster: &Cluster) -> Result<()> {
-    refused(cluster, "/spec/surge/maxUnavailable", json!(2), "spec.surge.maxUnavailable").await
+pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
+    let mut trials: Vec<Trial> = table().into_iter().flat_map(|(subject, rows)| by_subject(bed, subject, rows)).collect();
+    trials.push(Trial::test("admit_schema::each_rule_and_each_bound_has_a_row", || {
+        coverage::judge(&table()).map_err(|error| Failed::from(format!("{error:#}")))
+    }));
+    trials.extend(durations::trials());
+    trials.extend(selector::trials(bed));
+    trials.extend(exhaustive::trials(bed));
+    trials.extend(unknown::trials(bed));
+    trials
 }
 
-async fn a_malformed_time_of_day_is_refused(cluster: &Cluster) -> Result<()> {
-    refused(cluster, "/spec/maintenanceWindows/0/start", json!("2:60"), "spec.maintenanceWindows[0].start").await
-}
-
-async fn a_sound_policy_is_accepted(cluster: &Cluster) -> Result<()> {
-    let fleet = Fleet::new("schema");
-    without_webhooks(cluster).await?;
-    cluster.apply(&fleet.policy().to_string()).await?.accepted()?;
-    cluster.kubectl(&["delete", "rotationpolicy", &fleet.name]).await?.accepted()?;
-    Ok(())
-}
-
-/// The policy that is accepted, but for one field, is refused and the field is named.
-async fn refused(cluster: &Cluster, pointer: &str, value: Value, field: &str) -> Result<()> {
-    without_webhooks(cluster).await?;
-    let policy = Fleet::new("schema").policy_with(&[(pointer, value)])?;
-    let refusal = cluster.apply(&policy.to_string()).await?.refused()?;
-    ensure!(refusal.contains(field) && refusal.contains("is invalid"), "the refusal does not name {field}: {refusal}");
-    Ok(())
-}
-
-/// An operator of another test may have left its entries, and nobody answers for them now.
-async fn without_webhooks(cluster: &Cluster) -> Result<()> {
-    for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
-        let patch = ["patch", kind, chart::RELEASE, "--type=merge", "--patch", r#"{"webhooks":null}"#];
-        cluster.kubectl(&patch).await?.accepted()?;
+/// One trial for all rows of the subject, and one for those of each public case, to be picked by its id.
+fn by_subject(bed: &Bed, subject: &'static str, rows: Vec<Row>) -> Vec<Trial> {
+    let cases: BTreeSet<String> = rows.iter().filter_map(Row::case).collect();
+    let mut trials = Vec::new();
+    for case in cases {
+        let rows: Vec<Row> = rows.iter().filter(|row| row.case().as_ref() == Some(&case)).cloned().collect();
+        let name = format!("admit_schema::{subject}::{case}");
+        trials.push(bed.trial(&name, async move |cluster: &Cluster| judge::all(&Server::alone(cluster).await?, &rows).await.map(drop)));
     }
-    Ok(())
+    let name = format!("admit_schema::{subject}::each_row_is_judged_as_it_says");
+    trials.push(bed.trial(&name, async move |cluster: &Cluster| {
+        let verdicts = judge::all(&Server::alone(cluster).await?, &rows).await?;
+        progress(&format!("{subject}: {verdicts}"));
+        Ok(())
+    }));
+    trials
 }
