@@ -54,8 +54,9 @@ pub struct RotationPolicySpec {
     /// several policies select a NodePool, the one with the most entries here governs it; a tie rotates nothing.
     #[schemars(schema_with = "schema::selector")]
     pub node_pool_selector: LabelSelector,
-    /// When a node is due: auto (the default) so long before its own expiry that minRotationChances windows are left, and
-    /// never if it does not expire; a duration such as 720h when it is older than that. Longer than 0s, at most 87600h.
+    /// The age at which a node is due. auto, the default: so early that minRotationChances windows are left before its own
+    /// expiry; a node that does not expire is never due. A duration such as 720h: when it is older than that; longer than
+    /// 0s, at most 87600h.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::age_threshold")]
     pub age_threshold: Option<String>,
@@ -123,13 +124,13 @@ pub struct Surge {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::retry_backoff")]
     pub retry_backoff: Option<String>,
-    /// What bringing up a node usually takes; for the forecast only, it ends nothing. Longer than 0s, counted as
-    /// readyTimeout at most; the default is the shorter of readyTimeout and 5m.
+    /// What bringing up a node usually takes; for the forecast only, it ends nothing. Longer than 0s; more than readyTimeout
+    /// counts as readyTimeout. The default is the shorter of readyTimeout and 5m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "positive_duration")]
     pub provisioning_estimate: Option<String>,
-    /// What draining a node usually takes; for the forecast only, it ends nothing. Longer than 0s, counted as the
-    /// NodePool's terminationGracePeriod at most; 10m if it is unset.
+    /// What draining a node usually takes; for the forecast only, it ends nothing. Longer than 0s, default 10m; more than
+    /// the NodePool's terminationGracePeriod counts as that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "positive_duration")]
     pub drain_estimate: Option<String>,
