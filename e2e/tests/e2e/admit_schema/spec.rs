@@ -1,11 +1,15 @@
 //! The fields of the spec itself that belong to no other subject.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::row::{Row, admits, refuses, server_refuses};
 
 pub(crate) fn rows() -> Vec<Row> {
-    [chances(), age_threshold(), pre_pull(), unknown()].concat()
+    [whole(), chances(), age_threshold(), pre_pull(), unknown()].concat()
+}
+
+fn whole() -> Vec<Row> {
+    vec![refuses("no spec", "/spec", None, "spec", "Required value"), admits("as much of everything as there may be", "/spec", largest())]
 }
 
 fn chances() -> Vec<Row> {
@@ -50,6 +54,30 @@ fn pre_pull() -> Vec<Row> {
     ]
 }
 
+/// The rules of a policy must not cost more than the API server grants.
+fn largest() -> Value {
+    let key = |n: usize| format!("{n:0>253}/{n:0>63}");
+    let keys = |from: usize, count: usize| (from..from + count).map(key).collect::<Vec<_>>();
+    let value = |n: usize| format!("{n:0>63}");
+    let labels: Map<String, Value> = keys(0, 64).into_iter().map(|key| (key, json!(value(0)))).collect();
+    let values: Vec<String> = (0..256).map(value).collect();
+    let expression = |n: usize| json!({"key": key(n), "operator": "NotIn", "values": values});
+    let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    let window = json!({"timezone": "America/Argentina/ComodRivadavia", "days": days, "start": "23:59", "end": "24:00"});
+    let duration = "00001h1m1s1ms1us00000000000001ns";
+    json!({
+        "nodePoolSelector": {"matchLabels": labels, "matchExpressions": (0..64).map(expression).collect::<Vec<_>>()},
+        "ageThreshold": duration,
+        "minRotationChances": i32::MAX,
+        "maintenanceWindows": vec![window; 64],
+        "surge": {
+            "readyTimeout": duration, "cooldownAfter": duration, "failurePause": duration, "retryBackoff": duration,
+            "provisioningEstimate": duration, "drainEstimate": duration,
+            "matchNodeRequirements": {"required": keys(100, 16), "preferred": keys(200, 16)},
+        },
+    })
+}
+
 /// The API server drops what the schema does not know before anybody else sees it.
 fn unknown() -> Vec<Row> {
     let strictly = |name: &str, pointer: &str, value, field: &str| {
@@ -69,6 +97,5 @@ fn unknown() -> Vec<Row> {
             json!([]),
             "spec.surge.matchNodeRequirements.optional",
         ),
-        refuses("no spec", "/spec", None, "spec", "Required value"),
     ]
 }
