@@ -6,6 +6,7 @@ mod measures;
 mod newer;
 mod oracle;
 mod walk;
+mod zones;
 
 use jiff::Timestamp;
 use jiff::civil::Weekday::{self, Friday, Monday, Saturday, Sunday, Thursday, Tuesday, Wednesday};

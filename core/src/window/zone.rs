@@ -66,6 +66,10 @@ fn hint(database: &TimeZoneDatabase, name: &str) -> String {
     if offset.starts_with(['+', '-']) {
         return "an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC".to_owned();
     }
+    // Near in letters, far in hours: PST is one letter away from EST.
+    if (2..=5).contains(&name.len()) && name.bytes().all(|letter| letter.is_ascii_uppercase()) {
+        return "an abbreviation can stand for several zones; write an IANA name such as America/Los_Angeles or Europe/Berlin".to_owned();
+    }
     let wanted = name.trim().to_ascii_lowercase().replace(' ', "_");
     let nearest =
         database.available().map(|known| (distance(&wanted, &known.as_str().to_ascii_lowercase()), known.as_str().to_owned())).min();
