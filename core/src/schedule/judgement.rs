@@ -13,6 +13,8 @@ use crate::window::Measures;
 
 /// The longest life of a node on EKS Auto Mode, grace period included.
 const HARD_CAP: Duration = Duration::from_secs(21 * 24 * 3600);
+/// The grace period that EKS Auto Mode implies where a template sets none.
+const IMPLIED_GRACE: Duration = Duration::from_secs(24 * 3600);
 
 /// A policy, a pool, and what was derived from them.
 pub(super) struct Subject<'a> {
@@ -115,8 +117,12 @@ impl Subject<'_> {
 
     fn hard_cap(&self) -> Option<String> {
         let whole = self.expire_after.saturating_add(self.grace.unwrap_or(self.assumed_grace));
-        (whole > HARD_CAP).then(|| {
-            format!("expireAfter and terminationGracePeriod are {} together; EKS Auto Mode ends a node's life at 21d", human(whole))
+        let told = |of: &str, whole: Duration| {
+            format!("expireAfter and {of} are {} together; EKS Auto Mode ends a node's life at 21d", human(whole))
+        };
+        (whole > HARD_CAP).then(|| match self.grace {
+            Some(_) => told("terminationGracePeriod", whole),
+            None => told("the terminationGracePeriod of 24h that EKS Auto Mode implies", self.expire_after.saturating_add(IMPLIED_GRACE)),
         })
     }
 

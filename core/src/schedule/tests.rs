@@ -1,5 +1,7 @@
 //! The arithmetic of the chapter's examples, and one row a finding beside its good twin.
 
+mod cases;
+
 use serde_json::{Value, json};
 
 use super::*;
