@@ -96,4 +96,35 @@ mod tests {
             assert_eq!(&found, expected, "{name}");
         }
     }
+
+    fn pool(limits: &[(&str, &str)], used: &[(&str, &str)]) -> NodePool {
+        let mut pool = NodePool::new("np0", NodePoolSpec { limits: quantities(limits), ..NodePoolSpec::default() });
+        pool.status = Some(NodePoolStatus { resources: quantities(used) });
+        pool
+    }
+
+    fn told(pool: &NodePool, requests: &[(&str, &str)]) -> Vec<String> {
+        shortfalls(pool, &quantities(requests)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn c082_a_limit_on_the_number_of_nodes_counts_one_more() {
+        let full = pool(&[("nodes", "3")], &[("nodes", "3")]);
+        assert_eq!(told(&full, &[("cpu", "1"), ("memory", "1Gi")]), ["nodes: 1 requested, 3 of 3 in use"]);
+        assert!(told(&pool(&[("nodes", "3")], &[("nodes", "2")]), &[("cpu", "1"), ("memory", "1Gi")]).is_empty());
+    }
+
+    #[test]
+    fn c084_a_limit_below_what_is_in_use_is_no_headroom() {
+        let over = pool(&[("cpu", "8")], &[("cpu", "12")]);
+        assert_eq!(told(&over, &[("cpu", "1m")]), ["cpu: 1m requested, 12 of 8 in use"]);
+        assert!(told(&pool(&[("cpu", "12001m")], &[("cpu", "12")]), &[("cpu", "1m")]).is_empty());
+    }
+
+    #[test]
+    fn c086_a_pool_without_limits_has_room_without_bound() {
+        assert!(told(&pool(&[], &[("cpu", "12000"), ("nodes", "900")]), &[("cpu", "500"), ("memory", "9Ti")]).is_empty());
+        // Also one whose status Karpenter has not written yet.
+        assert!(shortfalls(&NodePool::new("np0", NodePoolSpec::default()), &quantities(&[("cpu", "1")])).is_empty());
+    }
 }

@@ -99,6 +99,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::status::{PoolFacts, summarize};
 
     fn policy(name: &str, labels: &Value, timeout: &str) -> PolicyEntry {
         PolicyEntry::from_object(&json!({
@@ -137,6 +138,76 @@ mod tests {
         assert_eq!(outcome(&[tier.clone(), team.clone(), both]), "governed by both");
         assert_eq!(outcome(&[all, broken.clone()]), "broken is invalid");
         assert_eq!(outcome(&[tier, broken]), "tie of broken and tier");
+    }
+
+    /// What the status says of each policy, for one pool with both labels.
+    fn told(policies: &[PolicyEntry]) -> Vec<String> {
+        let labels = [("team", "a"), ("tier", "gold")].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        let summaries = summarize(policies, &[PoolFacts { name: "np0".to_owned(), labels, rotating: false }]);
+        summaries.iter().map(|(name, summary)| format!("{name} {}: {}", summary.reason.text(), summary.message)).collect()
+    }
+
+    #[test]
+    fn c011_a_tie_is_a_conflict_whatever_the_windows() {
+        let one = policy("one", &json!({"team": "a"}), "15m");
+        let mut object = json!({"metadata": {"name": "two"}, "spec": {
+            "nodePoolSelector": {"matchLabels": {"team": "a"}},
+            "maintenanceWindows": [
+                {"timezone": "UTC", "days": ["Sat"], "start": "12:00", "end": "14:00"},
+                {"timezone": "UTC", "days": ["Sat"], "start": "13:00", "end": "15:00"}
+            ]
+        }});
+        assert_eq!(outcome(&[one.clone(), PolicyEntry::from_object(&object)]), "tie of one and two");
+        // Within one policy entries that overlap are a union.
+        object["spec"]["nodePoolSelector"]["matchLabels"]["tier"] = json!("gold");
+        let two = PolicyEntry::from_object(&object);
+        let windows = two.judgement.as_ref().unwrap().windows.clone();
+        assert_eq!(outcome(&[one, two]), "governed by two");
+        let hours: Vec<bool> = ["11:59", "12:00", "13:30", "14:59", "15:00"]
+            .map(|time| windows.contains(format!("2026-01-03T{time}:00Z").parse().unwrap()))
+            .into();
+        assert_eq!(hours, [false, true, true, true, false]);
+    }
+
+    #[test]
+    fn c074_an_empty_selector_gives_way_to_any_other() {
+        let all = PolicyEntry::from_object(&json!({"metadata": {"name": "all"}, "spec": {
+            "nodePoolSelector": {"matchExpressions": null, "matchLabels": null},
+            "maintenanceWindows": [{"timezone": "UTC", "days": ["Wed"], "start": "02:00", "end": "06:00"}]
+        }}));
+        assert_eq!(outcome(std::slice::from_ref(&all)), "governed by all");
+        assert_eq!(outcome(&[all, policy("team", &json!({"team": "a"}), "15m")]), "governed by team");
+    }
+
+    #[test]
+    fn c075_two_of_equal_specificity_name_each_other_until_a_third_is_more_specific() {
+        let (team, tier) = (policy("team", &json!({"team": "a"}), "15m"), policy("tier", &json!({"tier": "gold"}), "15m"));
+        let both = policy("both", &json!({"team": "a", "tier": "gold"}), "15m");
+        let tied = [team, tier];
+        assert_eq!(outcome(&tied), "tie of team and tier");
+        insta::assert_snapshot!(told(&tied).join("\n"), @r"
+        team Conflict: ties with tier for NodePool np0, which is not rotated; give one selector more entries
+        tier Conflict: ties with team for NodePool np0, which is not rotated; give one selector more entries
+        ");
+        let cleared = [tied.as_slice(), &[both]].concat();
+        assert_eq!(outcome(&cleared), "governed by both");
+        insta::assert_snapshot!(told(&cleared).join("\n"), @r"
+        both Accepted: governs 1 NodePool
+        team Accepted: valid, but selects no NodePool that no other policy wins
+        tier Accepted: valid, but selects no NodePool that no other policy wins
+        ");
+    }
+
+    #[test]
+    fn c078_an_invalid_policy_that_got_past_admission_governs_nothing_and_hands_nothing_on() {
+        let (all, invalid) = (policy("all", &json!({}), "15m"), policy("team", &json!({"team": "a"}), "15 minutes"));
+        assert_eq!(outcome(&[all.clone(), invalid.clone()]), "team is invalid");
+        insta::assert_snapshot!(told(&[all.clone(), invalid]).join("\n"), @r#"
+        all Accepted: valid, but selects no NodePool that no other policy wins
+        team Invalid: spec.surge.readyTimeout: "15 minutes" is not a duration; write numbers with units, for example 15m or 1h30m
+        "#);
+        // Its good twin governs.
+        assert_eq!(outcome(&[all, policy("team", &json!({"team": "a"}), "15m")]), "governed by team");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The table of what Go reads, what it does not, and what is printed.
 
+mod cases;
+
 use proptest::prelude::*;
 
 use super::*;

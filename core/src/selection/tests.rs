@@ -1,10 +1,11 @@
-//! Gates, triggers, backoff and order, on the chapter's base policy.
+//! Standings, triggers and order, on the chapter's base policy.
+
+mod cases;
 
 use serde_json::{Value, json};
 
 use super::*;
-use crate::annotation::{DO_NOT_DISRUPT, DO_NOT_DISRUPT_OWNED, FAILED_AT, PoolMarks, RETRY_COUNT, STATE};
-use crate::gate::{self, Gate};
+use crate::annotation::{DO_NOT_DISRUPT, DO_NOT_DISRUPT_OWNED, FAILED_AT, RETRY_COUNT, STATE};
 use crate::karpenter::{Condition, NodeClaimSpec, NodeClaimStatus};
 use crate::policy::validate::validate;
 
@@ -158,48 +159,4 @@ fn the_census_counts_every_claim_and_says_what_changes_next() {
     assert_eq!(survey.next_change, Some(at("2026-01-07T22:43:00Z")));
     assert_eq!(survey.short_lead, ["short"]);
     assert_eq!(survey.triggered_hosts, ["old".to_owned(), "short".to_owned()].into());
-}
-
-#[test]
-fn the_backoff_doubles_up_to_eight_times() {
-    let base = Duration::from_secs(60);
-    let factors: Vec<u64> = [0, 1, 2, 3, 4, 5, u32::MAX].iter().map(|n| backoff::full(base, *n).as_secs() / 60).collect();
-    assert_eq!(factors, [1, 1, 2, 4, 8, 8, 8]);
-}
-
-#[test]
-fn the_backoff_is_cut_to_the_window_in_which_the_attempt_failed() {
-    // The window is open from 02:00 to 06:00.
-    let governing = policy(&json!({"surge": {"retryBackoff": "30m"}}));
-    let rows = [
-        ("fits whole", "2026-01-07T02:00:00Z", 3, "2026-01-07T03:00:00Z", "2026-01-07T04:00:00Z"),
-        ("two hours do not fit, one does", "2026-01-07T04:30:00Z", 3, "2026-01-07T05:00:00Z", "2026-01-07T05:30:00Z"),
-        ("the end itself does not fit", "2026-01-07T05:00:00Z", 2, "2026-01-07T05:10:00Z", "2026-01-07T05:30:00Z"),
-        ("not even the base fits", "2026-01-07T05:45:00Z", 2, "2026-01-07T05:50:00Z", "2026-01-07T06:45:00Z"),
-        ("failed in an earlier window", "2026-01-03T05:45:00Z", 4, "2026-01-07T02:00:00Z", "2026-01-03T09:45:00Z"),
-        ("outside any window", "2026-01-07T05:00:00Z", 3, "2026-01-07T07:00:00Z", "2026-01-07T07:00:00Z"),
-    ];
-    for (name, failed_at, count, now, expected) in rows {
-        assert_eq!(backoff::next_attempt(&governing, at(failed_at), count, at(now)), at(expected), "{name}");
-    }
-}
-
-#[test]
-fn the_first_closed_gate_has_the_word() {
-    let governing = policy(&json!({}));
-    let marks = |pairs: &[(&str, &str)]| {
-        let annotations = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        PoolMarks::read(&annotations, at(DUE))
-    };
-    use crate::annotation::{FREEZE, LAST_FAILURE_AT, LAST_ROTATION_AT};
-    let all = [(FREEZE, "2026-02-01T00:00:00Z"), (LAST_ROTATION_AT, "2026-01-07T01:55:00Z"), (LAST_FAILURE_AT, "2026-01-07T01:50:01Z")];
-    let closed = |marks: &PoolMarks, now| gate::first_closed(&governing, marks, None, at(now)).map(|closed| (closed.gate, closed.until));
-    assert_eq!(closed(&marks(&all), "2026-01-07T01:59:59Z"), Some((Gate::OutOfWindow, Some(at(DUE)))));
-    assert_eq!(closed(&marks(&all), DUE), Some((Gate::Frozen, Some(at("2026-02-01T00:00:00Z")))));
-    assert_eq!(closed(&marks(&all[1..]), DUE), Some((Gate::CooldownAfterSuccess, Some(at("2026-01-07T02:05:00Z")))));
-    assert_eq!(closed(&marks(&all[2..]), DUE), Some((Gate::FailurePause, Some(at("2026-01-07T02:00:01Z")))));
-    assert_eq!(closed(&marks(&all[2..]), "2026-01-07T02:00:01Z"), None);
-    assert_eq!(closed(&marks(&[(LAST_ROTATION_AT, "never"), (LAST_FAILURE_AT, "")]), DUE), None);
-    let anchored = gate::first_closed(&governing, &marks(&[]), Some(at("2026-01-07T01:59:00Z")), at(DUE));
-    assert_eq!(anchored.map(|closed| closed.gate), Some(Gate::FailurePause));
 }

@@ -1,5 +1,7 @@
 //! Every rule: one row a rule with its whole sentence, and the good twins that differ in one field.
 
+mod cases;
+
 use serde_json::{Value, json};
 
 use super::*;
