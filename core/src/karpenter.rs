@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_of_a_newer_karpenter_is_readable() {
+    fn c196_an_object_of_a_newer_karpenter_is_readable() {
         let claim: NodeClaim = serde_json::from_str(
             r#"{"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata":{"name":"a","labels":{"karpenter.sh/nodepool":"p"}},
                 "spec":{"expireAfter":"336h","novel":{"x":[1]},"requirements":[{"key":"k","operator":"Approximately","values":["1"],"minValues":2}]},
@@ -202,6 +202,16 @@ mod tests {
         .unwrap();
         assert_eq!(claim.spec.expire_after(), Some(Duration::from_secs(336 * 3600)));
         assert_eq!((claim.pool(), claim.node_name(), claim.is_true("Ready")), (Some("p"), None, false));
+    }
+
+    #[test]
+    fn c197_a_field_of_another_type_that_no_rule_reads_harms_nothing() {
+        let pool: NodePool = serde_json::from_str(
+            r#"{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":"p"},
+                "spec":{"weight":"ten","disruption":[],"template":{"metadata":7,"spec":{"expireAfter":"336h","nodeClassRef":"x"}}}}"#,
+        )
+        .unwrap();
+        assert_eq!(pool.spec.template.spec.expire_after(), Some(Duration::from_secs(336 * 3600)));
     }
 
     #[test]

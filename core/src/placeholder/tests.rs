@@ -1,5 +1,7 @@
 //! Sizes, replicated requirements, names, and the whole Pod.
 
+mod cases;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{Node, Pod, Taint};
@@ -34,20 +36,20 @@ fn effective_requests_follow_the_scheduler() {
         ("containers add up", json!({"containers": [container("1260m"), container("50m"), container("300m")]}), "1610m"),
         ("a larger init counts alone", json!({"initContainers": [container("2")], "containers": [container("500m")]}), "2"),
         ("a smaller init does not count", json!({"initContainers": [container("300m")], "containers": [container("500m")]}), "500m"),
-        ("sidecars add", json!({"initContainers": [sidecar("250m")], "containers": [container("4")]}), "4250m"),
+        ("c132 sidecars add", json!({"initContainers": [sidecar("250m")], "containers": [container("4")]}), "4250m"),
         (
-            "an init runs beside the sidecar before it",
+            "c131 an init runs beside the sidecar before it",
             json!({"initContainers": [sidecar("100m"), container("200m")], "containers": [container("100m")]}),
             "300m",
         ),
         (
-            "an init runs without the sidecar after it",
+            "c131 an init runs without the sidecar after it",
             json!({"initContainers": [container("200m"), sidecar("100m")], "containers": [container("100m")]}),
             "200m",
         ),
-        ("overhead adds", json!({"overhead": {"cpu": "250m"}, "containers": [container("1")]}), "1250m"),
+        ("c135 overhead adds", json!({"overhead": {"cpu": "250m"}, "containers": [container("1")]}), "1250m"),
         (
-            "the Pod's own request replaces the sum",
+            "c134 the Pod's own request replaces the sum",
             json!({"resources": {"requests": {"cpu": "2"}}, "containers": [container("500m")]}),
             "2",
         ),
@@ -89,7 +91,7 @@ fn each_kind_of_pod_is_recognised() {
     let owner =
         |kind: &str, controller: bool| json!([{"apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": "u", "controller": controller}]);
     let rows: Vec<(&str, Pod, Kind)> = vec![
-        ("a bare Pod", with(&|_| {}), Kind::Reschedulable),
+        ("c145 a bare Pod", with(&|_| {}), Kind::Reschedulable),
         ("a DaemonSet's", with(&|o| o["metadata"]["ownerReferences"] = owner("DaemonSet", true)), Kind::DaemonSet),
         (
             "owned, not controlled by a DaemonSet",
@@ -97,13 +99,13 @@ fn each_kind_of_pod_is_recognised() {
             Kind::Reschedulable,
         ),
         ("a ReplicaSet's", with(&|o| o["metadata"]["ownerReferences"] = owner("ReplicaSet", true)), Kind::Reschedulable),
-        ("a mirror", with(&|o| o["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "x"})), Kind::Mirror),
-        ("succeeded", with(&|o| o["status"] = json!({"phase": "Succeeded"})), Kind::Completed),
-        ("failed", with(&|o| o["status"] = json!({"phase": "Failed"})), Kind::Completed),
-        ("terminating", with(&|o| o["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z")), Kind::Reschedulable),
+        ("c145 a mirror", with(&|o| o["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "x"})), Kind::Mirror),
+        ("c142 succeeded", with(&|o| o["status"] = json!({"phase": "Succeeded"})), Kind::Completed),
+        ("c142 failed", with(&|o| o["status"] = json!({"phase": "Failed"})), Kind::Completed),
+        ("c144 terminating", with(&|o| o["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z")), Kind::Reschedulable),
         ("selects this host", with(&|o| o["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": "worker-1"})), Kind::NodePinned),
         (
-            "selects the node's name, which is another host",
+            "c129 selects the node's name, which is another host",
             with(&|o| o["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": "ip-10-0-0-1"})),
             Kind::Reschedulable,
         ),
@@ -207,15 +209,6 @@ fn the_size_is_that_of_the_pods_within_what_a_node_can_give() {
     }
 }
 
-#[test]
-fn extended_resources_and_hugepages_have_limits_and_others_do_not() {
-    let scene = Scene::new(&[requests(&json!({"cpu": "1", "hugepages-2Mi": "64Mi", "nvidia.com/gpu": "1"}))]);
-    let pod = scene.with(build).pod;
-    let resources = pod.spec.unwrap().containers[0].resources.clone().unwrap();
-    let limits: Vec<String> = resources.limits.unwrap().into_iter().map(|(name, quantity)| format!("{name}={}", quantity.0)).collect();
-    assert_eq!(limits, ["hugepages-2Mi=64Mi", "nvidia.com/gpu=1"]);
-}
-
 fn requirement(key: &str, operator: &str, values: &[&str]) -> Requirement {
     Requirement { key: key.to_owned(), operator: operator.to_owned(), values: values.iter().map(|v| (*v).to_owned()).collect() }
 }
@@ -238,7 +231,7 @@ fn a_label_is_replicated_only_as_far_as_the_pool_permits_it() {
         ("Lte", "cores", vec![requirement("cores", "Lte", &["8"])], Some("8")),
         ("a bound that is no number", "cores", vec![requirement("cores", "Gt", &["many"])], None),
         ("two bounds", "cores", vec![requirement("cores", "Gt", &["1", "2"])], None),
-        ("an operator of a later version", "cores", vec![requirement("cores", "Near", &["8"])], None),
+        ("c091 an operator of a later version", "cores", vec![requirement("cores", "Near", &["8"])], None),
         ("a label that the node lacks", "rack", vec![], None),
     ];
     for (name, key, requirements, expected) in rows {
@@ -270,7 +263,7 @@ fn names_and_labels_stay_legal_however_long_the_claim() {
 }
 
 #[test]
-fn no_hostname_term_is_ever_required() {
+fn c149_no_hostname_term_is_ever_required() {
     let pod = serde_json::to_value(Scene::new(&[]).with(build).pod).unwrap();
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"];
     assert!(!affinity["requiredDuringSchedulingIgnoredDuringExecution"].to_string().contains("hostname"));

@@ -120,6 +120,13 @@ fn the_databases_differ_where_the_table_says_and_nowhere_else() {
             assert_eq!(offset(*now), second.offset(*now), "{name} {now}: the table is wrong, or lacks the name");
             compared += 1;
         }
+        for fixed in fixed_of(&name) {
+            let (begins, ends) = (fixed.from, fixed.until - a_second);
+            assert!(
+                [begins, ends].iter().all(|now| offset(*now) != second.offset_as_released(*now)),
+                "{name}: {begins} to {ends} is too long"
+            );
+        }
         if let Some(from) = sides.iter().find(|now| at(FIRST) <= **now && offset(**now) != second.offset_as_released(**now)) {
             assert_eq!(Some(*from), fixed_of(&name).first().map(|fixed| fixed.from), "{name}: when the difference begins");
             differing.push(name);

@@ -1,0 +1,219 @@
+//! Public fault reports about what is reserved and where, each named by its number.
+
+use super::*;
+use crate::karpenter::NodePool;
+
+const ZONE: &str = "topology.kubernetes.io/zone";
+const CAPACITY: &str = "karpenter.sh/capacity-type";
+const RACK: &str = "example.com/rack";
+
+fn asks(pairs: &Value) -> Value {
+    json!({"name": "c", "resources": {"requests": pairs}})
+}
+
+/// The effective requests of a Pod, as `name=value` in a line.
+fn effective(spec: &Value) -> String {
+    let list: Vec<String> = effective_requests(&pod(spec)).iter().map(|(name, amount)| format!("{name}={amount}")).collect();
+    list.join(" ")
+}
+
+/// The node of the scene with other labels.
+fn labelled(pairs: &[(&str, &str)]) -> Node {
+    let labels: BTreeMap<String, String> = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    serde_json::from_value(json!({"metadata": {"name": "ip-10-0-0-1", "labels": labels}})).unwrap()
+}
+
+/// The values of `key` that the placeholder asks for on a node with these labels, and whether the key is named as
+/// left out.
+fn asked(scene: &Scene, node: &Node, key: &str) -> (Option<String>, bool) {
+    let keys = [key.to_owned()];
+    let placeholder = scene.with(|request| build(&Request { node, required_keys: &keys, ..request.clone() }));
+    let pod = serde_json::to_value(&placeholder.pod).unwrap();
+    let terms = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+    let expressions = terms[0]["matchExpressions"].as_array().unwrap();
+    let values = expressions.iter().find(|expression| expression["key"] == key).map(|expression| {
+        assert_eq!(expression["operator"], "In");
+        let values: Vec<&str> = expression["values"].as_array().unwrap().iter().map(|value| value.as_str().unwrap()).collect();
+        assert!(!values.is_empty(), "a term without values admits no node");
+        values.join(",")
+    });
+    (values, placeholder.sizing.skipped_keys.contains(&key.to_owned()))
+}
+
+fn of_pool(requirements: Vec<Requirement>) -> Scene {
+    Scene { pool_requirements: requirements, ..Scene::new(&[]) }
+}
+
+#[test]
+fn c089_a_value_that_the_pool_does_not_allow_is_left_out_and_named() {
+    let node = labelled(&[(CAPACITY, "spot")]);
+    assert_eq!(asked(&of_pool(vec![requirement(CAPACITY, "In", &["xspot"])]), &node, CAPACITY), (None, true));
+    assert_eq!(asked(&of_pool(vec![requirement(CAPACITY, "In", &["spot"])]), &node, CAPACITY), (Some("spot".to_owned()), false));
+}
+
+#[test]
+fn c091_an_operator_that_nobody_knows_is_readable_and_leaves_the_key_out() {
+    let pool: NodePool = serde_json::from_value(json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "np0"},
+        "spec": {"template": {"spec": {"requirements": [{"key": ZONE, "operator": "Approximately", "values": ["zone-b"], "minValues": 1}]}}}}))
+    .unwrap();
+    let node = labelled(&[(ZONE, "zone-b"), (CAPACITY, "spot")]);
+    let scene = of_pool(pool.spec.template.spec.requirements);
+    assert_eq!(asked(&scene, &node, ZONE), (None, true));
+    assert_eq!(asked(&scene, &node, CAPACITY), (Some("spot".to_owned()), false), "the other keys are judged as ever");
+}
+
+#[test]
+fn c093_gt_keeps_what_is_a_greater_integer() {
+    let scene = of_pool(vec![requirement("cores", "Gt", &["4"])]);
+    for (label, kept) in [("4", None), ("5", Some("5".to_owned())), ("4.0", None), ("5.0", None)] {
+        assert_eq!(asked(&scene, &labelled(&[("cores", label)]), "cores"), (kept.clone(), kept.is_none()), "{label}");
+    }
+    assert_eq!(asked(&scene, &labelled(&[]), "cores"), (None, true), "missing");
+}
+
+#[test]
+fn c094_exists_copies_the_nodes_value_and_invents_none() {
+    let scene = of_pool(vec![requirement("example.com/gpu", "Exists", &[])]);
+    assert_eq!(asked(&scene, &labelled(&[("example.com/gpu", "a100")]), "example.com/gpu"), (Some("a100".to_owned()), false));
+    assert_eq!(asked(&scene, &labelled(&[]), "example.com/gpu"), (None, true));
+}
+
+#[test]
+fn c096_each_taint_is_tolerated_and_no_startup_taint() {
+    let pool: NodePool = serde_json::from_value(json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "np0"},
+    "spec": {"template": {"spec": {
+        "taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}, {"key": "x", "effect": "NoExecute"}],
+        "startupTaints": [{"key": "agent-not-ready", "effect": "NoExecute"}]
+    }}}}))
+    .unwrap();
+    let scene = Scene { taints: pool.spec.template.spec.taints, ..Scene::new(&[]) };
+    let tolerations = serde_json::to_value(scene.with(build).pod.spec.unwrap().tolerations).unwrap();
+    let expected = json!([
+        {"key": "dedicated", "operator": "Equal", "value": "db", "effect": "NoSchedule"},
+        {"key": "x", "operator": "Equal", "value": "", "effect": "NoExecute"}
+    ]);
+    assert_eq!(tolerations, expected);
+}
+
+#[test]
+fn c100_only_a_node_of_the_same_pool_can_take_the_placeholder() {
+    assert_eq!(asked(&Scene::new(&[]), &node(), "karpenter.sh/nodepool").0.as_deref(), Some("api"));
+}
+
+#[test]
+fn c101_the_capacity_type_stays_unless_it_is_only_preferred() {
+    let required = |keys: &[String], preferred: &[String]| {
+        let pod = Scene::new(&[]).with(|request| build(&Request { required_keys: keys, preferred_keys: preferred, ..request.clone() })).pod;
+        let affinity = serde_json::to_value(pod).unwrap()["spec"]["affinity"]["nodeAffinity"].clone();
+        ["requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"]
+            .map(|kind| affinity[kind].to_string().contains("\"karpenter.sh/capacity-type\",\"operator\":\"In\",\"values\":[\"spot\"]"))
+    };
+    let key = [CAPACITY.to_owned()];
+    assert_eq!(required(&key, &[]), [true, false]);
+    assert_eq!(required(&[], &key), [false, true]);
+}
+
+#[test]
+fn c115_a_requirement_that_only_the_claim_has_is_asked_for_within_the_pool() {
+    let claim = |pool| Scene { claim_requirements: vec![requirement(RACK, "In", &["r1", "r2"])], ..of_pool(pool) };
+    assert_eq!(asked(&claim(vec![]), &labelled(&[]), RACK).0.as_deref(), Some("r1,r2"));
+    assert_eq!(asked(&claim(vec![requirement(RACK, "In", &["r2", "r3"])]), &labelled(&[]), RACK).0.as_deref(), Some("r2"));
+    assert_eq!(asked(&claim(vec![]), &labelled(&[(RACK, "r9")]), RACK).0.as_deref(), Some("r9"), "the label of the node wins");
+}
+
+#[test]
+fn c116_the_bounds_of_gte_and_lte_are_inside() {
+    let scene = of_pool(vec![requirement("cores", "Gte", &["4"]), requirement("cores", "Lte", &["16"])]);
+    for (cores, kept) in [("3", false), ("4", true), ("16", true), ("17", false)] {
+        assert_eq!(asked(&scene, &labelled(&[("cores", cores)]), "cores").0.is_some(), kept, "{cores}");
+    }
+}
+
+#[test]
+fn c133_an_init_smaller_than_the_sum_adds_nothing() {
+    let spec = json!({
+        "initContainers": [asks(&json!({"cpu": "300m", "memory": "300Mi"}))],
+        "containers": [
+            asks(&json!({"cpu": "1260m", "memory": "6Gi"})),
+            asks(&json!({"cpu": "50m", "memory": "128Mi"})),
+            asks(&json!({"cpu": "300m", "memory": "300Mi"}))
+        ]
+    });
+    assert_eq!(effective(&spec), "cpu=1610m memory=6572Mi");
+}
+
+#[test]
+fn c134_the_pods_own_requests_stand_for_its_containers_resource_by_resource() {
+    let containers = json!([asks(&json!({"cpu": "500m", "memory": "1Gi", "hugepages-2Mi": "64Mi"}))]);
+    let own = json!({"resources": {"requests": {"cpu": "2"}}, "containers": containers});
+    assert_eq!(effective(&own), "cpu=2 hugepages-2Mi=64Mi memory=1Gi");
+    let pages = json!({"resources": {"requests": {"cpu": "2", "hugepages-2Mi": "128Mi"}}, "containers": containers});
+    assert_eq!(effective(&pages), "cpu=2 hugepages-2Mi=128Mi memory=1Gi");
+}
+
+#[test]
+fn c135_the_overhead_of_the_runtime_class_adds() {
+    let spec = json!({"overhead": {"cpu": "250m", "memory": "120Mi"}, "containers": [asks(&json!({"cpu": "1"}))]});
+    assert_eq!(effective(&spec), "cpu=1250m memory=120Mi");
+}
+
+#[test]
+fn c138_what_needs_limits_has_limits_and_what_needs_cpu_has_cpu() {
+    let pages = requests(&json!({"hugepages-2Mi": "64Mi"}));
+    let accelerator = requests(&json!({"nvidia.com/gpu": "1"}));
+    let scene = Scene::new(&[pages, accelerator]);
+    let resources = scene.with(build).pod.spec.unwrap().containers[0].resources.clone().unwrap();
+    let line = |list: Option<BTreeMap<String, Quantity>>| {
+        list.unwrap_or_default().into_iter().map(|(name, quantity)| format!("{name}={}", quantity.0)).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line(resources.requests), "cpu=1m hugepages-2Mi=64Mi nvidia.com/gpu=1");
+    assert_eq!(line(resources.limits), "hugepages-2Mi=64Mi nvidia.com/gpu=1");
+}
+
+#[test]
+fn c141_ephemeral_storage_adds_up_and_is_cut_only_where_the_claim_knows_it() {
+    let pods = vec![requests(&json!({"cpu": "1", "ephemeral-storage": "5Gi"})); 4];
+    assert_eq!(Scene::new(&pods).allocatable(&[("cpu", "8")]).requests(), "cpu=4 ephemeral-storage=20Gi");
+    assert_eq!(Scene::new(&pods).allocatable(&[("cpu", "8"), ("ephemeral-storage", "15Gi")]).requests(), "cpu=4 ephemeral-storage=15Gi");
+}
+
+#[test]
+fn c142_c145_what_is_done_or_the_kubelets_own_needs_no_place() {
+    let of = |metadata: &Value, status: &Value| -> Pod {
+        let spec = requests(&json!({"cpu": "1"}));
+        serde_json::from_value(json!({"metadata": metadata, "spec": spec, "status": status})).unwrap()
+    };
+    let plain = json!({"name": "p"});
+    let scene = Scene {
+        pods: vec![
+            of(&plain, &json!({"phase": "Running"})),
+            of(&plain, &json!({"phase": "Succeeded"})),
+            of(&plain, &json!({"phase": "Failed"})),
+            of(&json!({"name": "m", "annotations": {"kubernetes.io/config.mirror": "x"}}), &json!({"phase": "Running"})),
+        ],
+        ..Scene::new(&[])
+    };
+    // The first has no owner and counts all the same.
+    assert_eq!(scene.requests(), "cpu=1");
+}
+
+#[test]
+fn c148_the_zone_of_a_volume_is_required() {
+    assert_eq!(asked(&Scene::new(&[]), &labelled(&[(ZONE, "zone-1c")]), ZONE).0.as_deref(), Some("zone-1c"));
+    let policy = |required: Value| {
+        json!({"spec": {
+            "nodePoolSelector": {},
+            "maintenanceWindows": [{"timezone": "UTC", "days": ["Wed"], "start": "02:00", "end": "06:00"}],
+            "surge": {"matchNodeRequirements": {"required": required}}
+        }})
+    };
+    let told = |required| crate::policy::warning::warnings(&policy(required)).join("\n").contains("in another zone");
+    assert_eq!((told(json!([ZONE])), told(json!([CAPACITY]))), (false, true));
+}
+
+#[test]
+fn many_pods_that_request_nothing_make_a_placeholder_that_is_more_than_nothing() {
+    let tiny = vec![json!({"containers": [{"name": "c"}]}); 30];
+    let scene = Scene::new(&tiny).allocatable(&[("cpu", "4"), ("memory", "8Gi"), ("pods", "33")]);
+    assert_eq!((scene.requests(), scene.with(build).sizing.count(Kind::Reschedulable)), ("cpu=1m".to_owned(), 30));
+}
