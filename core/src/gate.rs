@@ -121,6 +121,18 @@ mod tests {
     }
 
     #[test]
+    fn each_pause_has_its_own_length() {
+        let mut governing = policy("UTC", &["Wed", "Sat"], "02:00", "06:00");
+        (governing.cooldown_after, governing.failure_pause) = (Duration::from_secs(20 * 60), Duration::from_secs(30 * 60));
+        let open_again = |key| {
+            let now = "2026-01-07T03:10:00Z";
+            first_closed(&governing, &marks(&[(key, "2026-01-07T03:00:00Z")], now), None, at(now)).and_then(|closed| closed.until)
+        };
+        assert_eq!(open_again(LAST_ROTATION_AT), Some(at("2026-01-07T03:20:00Z")));
+        assert_eq!(open_again(LAST_FAILURE_AT), Some(at("2026-01-07T03:30:00Z")));
+    }
+
+    #[test]
     fn c013_a_freeze_that_has_run_out_has_no_effect() {
         let now = "2026-01-07T03:00:00Z";
         assert_eq!(closed(&[(FREEZE, "2026-01-07T02:59:59Z")], now), None);

@@ -1,6 +1,9 @@
 //! The arithmetic of the chapter's examples, and one row a finding beside its good twin.
 
 mod cases;
+mod derivation;
+mod exact;
+mod fraction;
 
 use serde_json::{Value, json};
 
@@ -54,6 +57,23 @@ fn the_worked_example() {
     assert_eq!((derived.chances, derived.capacity), (2, 10));
     assert_eq!(derived.period, Some(hours(96)));
     assert!(derived.findings.is_empty(), "{:?}", derived.findings);
+}
+
+/// A window of 28 minutes in each half hour, which is what a soak test runs with.
+#[test]
+fn the_soak_example() {
+    let window = |half_hour: usize| {
+        let (hour, minute) = (half_hour / 2, half_hour % 2 * 30);
+        json!({"timezone": "UTC", "days": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
+            "start": format!("{hour:02}:{minute:02}"), "end": format!("{hour:02}:{:02}", minute + 28)})
+    };
+    let windows: Vec<Value> = (0..48).map(window).collect();
+    let governing = policy(&json!({ "maintenanceWindows": windows }), &json!({"readyTimeout": "5m", "cooldownAfter": "2m"}));
+    let pool = PoolLife { expire_after: Some(minutes(132)), termination_grace_period: Some(minutes(5)) };
+    let derived = derive(&governing, &pool, 1, now());
+    assert_eq!((derived.period, derived.t_rot, derived.t_rot_estimate), (Some(minutes(30)), minutes(12), minutes(10)));
+    assert_eq!((derived.age_threshold, derived.capacity, derived.chances), (SignedDuration::from_hours(1), 3, 2));
+    assert_eq!(codes(&governing, &pool, 1), ["RotationSpansNextWindow"]);
 }
 
 #[test]
