@@ -79,7 +79,16 @@ fn at_boundary(mut input: Input, which: usize, side: i128) -> Input {
         (4, _, _) => input.drain_estimate = input.grace.and_then(|grace| shifted(seconds(grace))),
         (5, _, _) => input.provisioning_estimate = shifted(seconds(input.ready_timeout)),
         (6, _, Some(capacity)) => input.claims = claims(capacity * i128::from(input.chances)),
-        (7, _, Some(capacity)) => input.claims = claims(Fraction::whole(capacity).times(exact.age).over(exact.period).floor()),
+        (7, given, Some(capacity)) => {
+            // As many claims come due in some whole windows as can be served in them.
+            let windows = i128::from(input.chances.clamp(1, 5));
+            let age = exact.period.times(Fraction::whole(windows));
+            input.claims = usize::try_from(capacity * windows).unwrap();
+            match given {
+                Some(_) => input.age = shifted(age).or(given),
+                None => input.expire_after = shifted(exact.lead.plus(age)).unwrap_or(input.expire_after),
+            }
+        }
         (8, _, _) => {
             let gap = exact.gap.unwrap_or(exact.slot);
             input.cooldown_after = shifted(gap.minus(exact.estimate)).unwrap_or(input.cooldown_after);
