@@ -90,8 +90,10 @@ fn split(text: &str, inside: impl Fn(char) -> bool) -> (&str, &str) {
 
 /// Says what was probably meant by `number` of a unit that Go does not have.
 fn no_such_unit(number: &str, whole: &str, fraction: &str, unit: &str) -> DurationFault {
+    let within = |scale| nanoseconds(whole, fraction, scale).filter(|meant| *meant <= LONGEST.as_nanos());
     if unit.is_empty() {
-        return DurationFault::NoUnit(number.trim_end_matches('.').to_owned());
+        // A number that would be too long with the unit that is suggested is no example.
+        return DurationFault::NoUnit(within(HOUR).map_or("15", |_| number.trim_end_matches('.')).to_owned());
     }
     if unit.contains(|c: char| c.is_whitespace() || c == '-' || c == '+') {
         return DurationFault::Malformed;
@@ -104,24 +106,20 @@ fn no_such_unit(number: &str, whole: &str, fraction: &str, unit: &str) -> Durati
         "S" | "sec" | "secs" | "second" | "seconds" => Some(SECOND),
         _ => None,
     };
-    let meant = scale.and_then(|scale| nanoseconds(whole, fraction, scale)).filter(|meant| *meant <= LONGEST.as_nanos());
     let in_one_unit = |meant: u128| {
         let units = [(HOUR, 'h'), (MINUTE, 'm'), (SECOND, 's')];
         units.into_iter().find(|(scale, _)| meant.is_multiple_of(*scale)).map(|(scale, unit)| format!("; write {}{unit}", meant / scale))
     };
-    DurationFault::UnknownUnit { unit: unit.to_owned(), hint: meant.and_then(in_one_unit).unwrap_or_default() }
+    DurationFault::UnknownUnit { unit: unit.to_owned(), hint: scale.and_then(within).and_then(in_one_unit).unwrap_or_default() }
 }
 
-/// `whole.fraction` units; what is less than a nanosecond is dropped, as in Go.
+/// `whole.fraction` units; what is less than a nanosecond is dropped. Go does too, but by way of a float, which may round
+/// the last one up.
 fn nanoseconds(whole: &str, fraction: &str, scale: u128) -> Option<u128> {
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let (mut numerator, mut denominator) = (0_u128, 1_u128);
-    // More digits than these are less than a nanosecond of any unit.
-    for digit in fraction.chars().take(18).filter_map(|c| c.to_digit(10)) {
-        numerator = numerator.checked_mul(10)?.checked_add(u128::from(digit))?;
-        denominator = denominator.checked_mul(10)?;
-    }
-    whole.checked_mul(scale)?.checked_add(numerator.checked_mul(scale)?.checked_div(denominator)?)
+    // From the last digit on, so that none is lost: a tenth of (digit and what follows it), rounded down each time.
+    let part = fraction.chars().rev().filter_map(|c| c.to_digit(10)).fold(0, |after, digit| (u128::from(digit) * scale + after) / 10);
+    whole.checked_mul(scale)?.checked_add(part)
 }
 
 fn from_nanoseconds(sum: u128) -> Option<Duration> {

@@ -31,6 +31,8 @@ fn reads_what_go_reads() {
         ("0h10m", 600_000_000_000, "10m0s"),
         ("0.000000001s", 1, "1ns"),
         ("0.999999999999999999999999s", 999_999_999, "999.999999ms"),
+        // Digits beyond the eighteenth still carry.
+        ("0.33333333333333333399h", 1_200_000_000_000, "20m0s"),
         ("1m0.5s", 60_500_000_000, "1m0.5s"),
         ("87600h", 315_360_000_000_000_000, "87600h0m0s"),
     ];
@@ -63,6 +65,7 @@ fn refuses_the_rest_and_says_what_to_write() {
         ("15m ", "is not a duration; write numbers with units, for example 15m or 1h30m"),
         ("--5m", "has a sign; write it without one, for example 15m"),
         ("+-5m", "has a sign; write it without one, for example 15m"),
+        ("99999", "has a number without a unit; write for example 15m or 15h"),
         ("0.5", "has a number without a unit; write for example 0.5m or 0.5h"),
         ("00", "has a number without a unit; write for example 00m or 00h"),
         ("1.5d", "has the unknown unit \"d\"; the units are h, m, s, ms, us and ns; write 36h"),
