@@ -65,8 +65,9 @@ impl Fault {
         } else {
             text
         };
+        let (field, value) = (one_line(field), one_line(&value));
         let (sentence, remedy) = words.split_once("; ").unwrap_or((words, ""));
-        Self { field: field.to_owned(), value, sentence: sentence.to_owned(), remedy: remedy.to_owned(), code }
+        Self { field, value, sentence: sentence.to_owned(), remedy: remedy.to_owned(), code }
     }
 
     /// A required field that is missing. `what` is what to write.
@@ -84,8 +85,37 @@ impl Fault {
     }
 }
 
+/// The text with its control characters spelt out. A fault is one line in a message, a log and a terminal, whatever key or
+/// value it is about.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.field, self.words())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_fault_is_one_line_whatever_it_is_about() {
+        let fault = Fault::of(FaultCode::Invalid, "spec.matchLabels[a\n* b]", &json!("x\u{1b}[31m\u{7f}"), "is not good");
+        assert_eq!(fault.to_string(), "spec.matchLabels[a\\n* b]: \"x\\u001b[31m\\u{7f}\" is not good");
+        let plain = Fault::of(FaultCode::Invalid, "spec.matchLabels[a b]", &json!("é"), "is not good");
+        assert_eq!(plain.to_string(), "spec.matchLabels[a b]: \"é\" is not good");
     }
 }

@@ -185,6 +185,7 @@ fn keys(reader: &mut Reader, field: &Field<'_>, taken: &[String]) -> Vec<String>
     let items = reader.list(field).unwrap_or_default();
     if items.len() > MOST_KEYS {
         reader.fault_without_value(FaultCode::Invalid, field, &format!("has {} keys; write at most {MOST_KEYS}", items.len()));
+        return Vec::new();
     }
     let mut keys: Vec<String> = Vec::new();
     for item in items {

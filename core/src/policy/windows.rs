@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
 
 use super::fault::{Fault, FaultCode};
 use super::reader::{Field, Reader};
@@ -11,6 +12,9 @@ use crate::window::{Entry, MINUTES_OF_DAY, Windows};
 
 /// More entries than anybody writes; bounds the work of every judgement.
 pub(super) const MOST_ENTRIES: usize = 64;
+
+/// Characters of a time zone, as the schema has it; to look for a name like a long text would take long.
+const LONGEST_ZONE: usize = 64;
 
 const DAYS: [(&str, Weekday); 7] = [
     ("Mon", Weekday::Monday),
@@ -47,8 +51,7 @@ fn entry(reader: &mut Reader, item: &Field<'_>) -> Option<Entry> {
     reader.object(item)?;
     let zone_field = item.child("timezone");
     let zone_name = required_text(reader, &zone_field, "an IANA name such as Europe/Berlin", "Europe/Berlin");
-    let zone =
-        zone_name.and_then(|name| zone(name).map_err(|fault| reader.fault(FaultCode::NotSupported, &zone_field, &fault.to_string())).ok());
+    let zone = zone_name.and_then(|name| known_zone(reader, &zone_field, name));
     let days = days(reader, &item.child("days"));
     let (start_field, end_field) = (item.child("start"), item.child("end"));
     let start = time_of_day(reader, &start_field, End::No);
@@ -57,6 +60,15 @@ fn entry(reader: &mut Reader, item: &Field<'_>) -> Option<Entry> {
         reader.fault(FaultCode::Invalid, &end_field, "equals start, so the window has no length; for a whole day write 00:00 to 24:00");
     }
     Some(Entry { zone: zone?, zone_name: zone_name?.to_owned(), days: days?, start: start?, end: end? })
+}
+
+fn known_zone(reader: &mut Reader, field: &Field<'_>, name: &str) -> Option<TimeZone> {
+    if name.chars().count() > LONGEST_ZONE {
+        let words = format!("has more than {LONGEST_ZONE} characters; write an IANA name such as Europe/Berlin");
+        reader.fault(FaultCode::Invalid, field, &words);
+        return None;
+    }
+    zone(name).map_err(|fault| reader.fault(FaultCode::NotSupported, field, &fault.to_string())).ok()
 }
 
 fn required_text<'a>(reader: &mut Reader, field: &Field<'a>, what: &str, example: &str) -> Option<&'a str> {
@@ -74,6 +86,9 @@ fn days(reader: &mut Reader, field: &Field<'_>) -> Option<Vec<Weekday>> {
     let items = reader.list(field)?;
     if items.is_empty() {
         reader.fault(FaultCode::Required, field, "is empty; write one or more of Mon, Tue, Wed, Thu, Fri, Sat, Sun");
+    } else if items.len() > DAYS.len() {
+        reader.fault_without_value(FaultCode::Invalid, field, &format!("has {} days; write each day once", items.len()));
+        return None;
     }
     let mut days = Vec::new();
     let mut seen = BTreeSet::new();

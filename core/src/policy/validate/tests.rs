@@ -137,11 +137,13 @@ fn each_rule_of_a_window_has_its_sentence() {
         ("timezone", json!("Local")),
         ("timezone", json!("europe/berlin")),
         ("timezone", json!("+02:00")),
+        ("timezone", json!("x".repeat(65))),
         ("timezone", json!(2)),
         ("days", Value::Null),
         ("days", json!([])),
         ("days", json!("Wed")),
         ("days", json!(["saturday", "mo", "Funday", "Wed", "Wed", 3, null])),
+        ("days", json!(vec!["mo"; 8])),
         ("start", Value::Null),
         ("start", json!("2:00")),
         ("start", json!("24:00")),
@@ -159,6 +161,7 @@ fn each_rule_of_a_window_has_its_sentence() {
     spec.maintenanceWindows[0].timezone: "Local" is the zone of a machine, which differs from node to node; write an IANA name such as Europe/Berlin
     spec.maintenanceWindows[0].timezone: "europe/berlin" is not an IANA time zone; did you mean Europe/Berlin?
     spec.maintenanceWindows[0].timezone: "+02:00" is not an IANA time zone; an offset does not follow daylight saving time; write an IANA name such as Europe/Berlin or UTC
+    spec.maintenanceWindows[0].timezone: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" has more than 64 characters; write an IANA name such as Europe/Berlin
     spec.maintenanceWindows[0].timezone: 2 is a number; write text, for example "Europe/Berlin"
     spec.maintenanceWindows[0].days: is required; write one or more of Mon, Tue, Wed, Thu, Fri, Sat, Sun
     spec.maintenanceWindows[0].days: [] is empty; write one or more of Mon, Tue, Wed, Thu, Fri, Sat, Sun
@@ -169,6 +172,7 @@ fn each_rule_of_a_window_has_its_sentence() {
     spec.maintenanceWindows[0].days[4]: "Wed" is there twice; write each day once
     spec.maintenanceWindows[0].days[5]: 3 is a number; write text, for example "Mon"
     spec.maintenanceWindows[0].days[6]: is null; write text, for example "Mon", or leave the item out
+    spec.maintenanceWindows[0].days: has 8 days; write each day once
     spec.maintenanceWindows[0].start: is required; write a time of day as HH:MM
     spec.maintenanceWindows[0].start: "2:00" is not a time of day; write HH:MM, 00:00 to 23:59
     spec.maintenanceWindows[0].start: "24:00" is not a time of day; write HH:MM, 00:00 to 23:59
@@ -185,7 +189,8 @@ fn each_rule_of_a_window_has_its_sentence() {
 
 #[test]
 fn each_rule_of_the_surge_has_its_sentence() {
-    let many: Vec<String> = (0..17).map(|n| format!("k{n}")).collect();
+    // Only their number is told, not that they are no keys either.
+    let many: Vec<String> = (0..17).map(|n| format!("k{n}!")).collect();
     let rows = [
         ("", json!("fast")),
         ("/maxUnavailable", json!(2)),
