@@ -73,14 +73,18 @@ fn derive(surge: &mut Map<String, Value>, old: Option<&Map<String, Value>>, reco
     for rule in DERIVED {
         let path = format!("spec.surge.{}", rule.field);
         let current = surge.get(rule.field).filter(|value| !value.is_null());
+        let owned = owned_by_a_person(new, rule.field);
         let still_derived = current.is_none_or(|current| {
             recorded.contains(&path)
-                && !owned_by_a_person(new, rule.field)
+                && !owned
                 && old.map_or_else(|| (rule.derive)(surge), rule.derive).is_some_and(|value| *current == json!(value))
         });
         if let Some(value) = (rule.derive)(surge).filter(|_| still_derived) {
             surge.insert(rule.field.to_owned(), json!(value));
-            kept.insert(path);
+            // Whoever owns a field that is missing owns what it is filled with too.
+            if !owned {
+                kept.insert(path);
+            }
         }
     }
     kept

@@ -60,6 +60,16 @@ fn a_field_that_a_manager_owns_is_a_persons_even_with_our_value() {
 }
 
 #[test]
+fn a_field_that_a_manager_owns_is_a_persons_even_if_it_is_missing() {
+    let mut owned = policy(&json!({}));
+    owned["metadata"]["managedFields"] = json!([{"manager": "gitops", "fieldsV1": {"f:spec": {"f:surge": {"f:failurePause": {}}}}}]);
+    let filled = apply(None, &owned);
+    assert_eq!(surge(&filled, "failurePause"), Some("10m"));
+    assert_eq!(filled["metadata"]["annotations"][RECORD], "spec.surge.provisioningEstimate");
+    assert_eq!(apply(None, &filled), filled);
+}
+
+#[test]
 fn what_is_malformed_is_left_alone() {
     for object in
         [json!(null), json!({"spec": 3}), json!({"spec": {"surge": "fast"}}), policy(&json!({"cooldownAfter": "soon", "readyTimeout": 5}))]
