@@ -10,6 +10,9 @@ CACHE := $(or $(NODE_ROTATION_E2E_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/
 HELM ?= $(or $(shell command -v helm),$(lastword $(sort $(wildcard $(CACHE)/helm-*/bin/helm))),helm)
 CHART := charts/node-rotation-controller
 CRD := rotationpolicies.noderotation.io.yaml
+# Installed for the repository alone, beside whatever version somebody has.
+CARGO_FUZZ_VERSION := 0.13.2
+CARGO_FUZZ := target/tools/cargo-fuzz-$(CARGO_FUZZ_VERSION)
 
 # Says which stage begins.
 stage = @printf '\n==> %s\n' '$(1)'
@@ -59,6 +62,21 @@ bench: ## Measure what the rules and `check` cost.
 	$(call stage,benchmarks)
 	@$(CARGO) bench --locked -p noderotation-core --bench policy -- --noplot
 	@$(CARGO) bench --locked -p node-rotation-controller --bench check -- --noplot
+
+.PHONY: fuzz
+fuzz: $(patsubst fuzz/targets/%.rs,fuzz-%,$(wildcard fuzz/targets/*.rs)) ## Look for inputs that break a promise. SECONDS=60 for each target.
+
+# What is found on the way stays out of the committed seeds. Without a sanitizer it runs on stable.
+fuzz-%: $(CARGO_FUZZ)/bin/cargo-fuzz
+	$(call need,c++,install a C++ compiler)
+	$(call stage,fuzzing: $*)
+	@mkdir -p target/fuzz/corpus/$*
+	@$< run --sanitizer none --target-dir target/fuzz $* target/fuzz/corpus/$* fuzz/corpus/$* $(if $(filter policy,$*),examples) -- \
+		-dict=fuzz/dictionaries/$* -max_total_time=$(or $(SECONDS),60) -timeout=10 -max_len=4096 -print_final_stats=1
+
+$(CARGO_FUZZ)/bin/cargo-fuzz:
+	$(call stage,install cargo-fuzz)
+	@$(CARGO) install --locked --quiet --version $(CARGO_FUZZ_VERSION) --root $(CARGO_FUZZ) cargo-fuzz
 
 .PHONY: up
 up: check-tools build ## Boot a cluster to play with; Ctrl-C ends it.

@@ -17,10 +17,10 @@ fn read(file: impl AsRef<Path>) -> String {
 /// Directories of the member crates, the root package included.
 fn members() -> Vec<&'static str> {
     let manifest = read("Cargo.toml");
-    for member in ["core", "cert", "webhook", "e2e"] {
+    for member in ["core", "cert", "webhook", "e2e", "fuzz/properties"] {
         assert!(manifest.contains(&format!("\"{member}\"")), "{member} is not a member of the workspace");
     }
-    vec![".", "core", "cert", "webhook", "e2e"]
+    vec![".", "core", "cert", "webhook", "e2e", "fuzz/properties"]
 }
 
 fn sources() -> Vec<PathBuf> {
@@ -196,7 +196,7 @@ fn every_room_that_the_architecture_names_exists() {
     for room in &rooms {
         assert!(root().join(room).exists(), "ARCHITECTURE.md names {room}, which does not exist");
     }
-    for member in ["core/", "cert/", "webhook/", "e2e/", "src/", "charts/", "crds/"] {
+    for member in ["core/", "cert/", "webhook/", "e2e/", "src/", "fuzz/", "charts/", "crds/"] {
         assert!(rooms.iter().any(|room| room == member), "ARCHITECTURE.md does not name {member}");
     }
 }

@@ -1,0 +1,11 @@
+//! What the rules owe to any input, as functions of bytes.
+//!
+//! A property takes whatever bytes there are and panics if the rules break a promise. The fuzzer runs them with inputs
+//! that it grows by coverage; the unit tests run them over the committed seeds and some thousand variations of these.
+//! What judges shares no code with what is judged.
+
+pub mod duration;
+pub mod policy;
+#[cfg(test)]
+mod tests;
+pub mod window;
