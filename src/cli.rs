@@ -3,6 +3,7 @@
 mod check;
 mod crd;
 mod run;
+mod source;
 mod version;
 
 use std::process::ExitCode;

@@ -7,7 +7,6 @@ mod client;
 mod controller;
 mod event;
 mod leader;
-mod manifest;
 mod metrics;
 mod preflight;
 mod probe;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const FLOOR: usize = 23;
 
 /// Where tests are.
-const FOLDERS: [&str; 8] = ["core", "cert", "webhook", "src", "e2e", "sim", "fuzz", "tests"];
+const FOLDERS: [&str; 9] = ["core", "cert", "manifest", "webhook", "src", "e2e", "sim", "fuzz", "tests"];
 
 type Area = (&'static str, &'static [(&'static str, &'static str)]);
 

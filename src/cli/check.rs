@@ -10,9 +10,10 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use noderotation_core::check::{Report, Strictness, Subjects, check};
+use noderotation_manifest::Manifest;
 use serde_json::Value;
 
-use crate::manifest::{self, Manifest};
+use crate::cli::source;
 
 /// Flags of `check`.
 #[derive(Debug, Args)]
@@ -69,7 +70,7 @@ fn instant(text: &str) -> Result<Timestamp, String> {
 /// # Errors
 /// When the verdict cannot be written.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let mut manifest = manifest::read(&options.filenames, options.recursive);
+    let mut manifest = source::read(&options.filenames, options.recursive);
     if manifest.policies.is_empty() {
         let paths: Vec<String> = options.filenames.iter().map(|path| path.display().to_string()).collect();
         manifest.errors.push(format!("{}: has no RotationPolicy of noderotation.io/v1alpha1", paths.join(", ")));

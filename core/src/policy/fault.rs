@@ -87,7 +87,8 @@ impl Fault {
 
 /// The text with its control characters spelt out. A fault is one line in a message, a log and a terminal, whatever key or
 /// value it is about.
-fn one_line(text: &str) -> String {
+#[must_use]
+pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() {

@@ -25,13 +25,17 @@ impl Occurrence {
 
 /// The merged occurrences of `entries` within `[from, until)`; those at the edges are cut.
 pub(super) fn occurrences(entries: &[Entry], from: Timestamp, until: Timestamp) -> Vec<Occurrence> {
-    merge(entries.iter().flat_map(|entry| Pieces::new(entry, from, until)).map(|piece| (piece.open, piece.close)).collect())
+    let pieces = entries.iter().flat_map(|entry| Pieces::new(entry, from, until));
+    merge(pieces.map(|piece| (piece.open, piece.close)).collect())
+        .into_iter()
+        .filter_map(|(open, close)| Occurrence::of(open, close))
+        .collect()
 }
 
-/// Joins what touches or overlaps.
-pub(super) fn merge(mut intervals: Vec<(i64, i64)>) -> Vec<Occurrence> {
+/// Joins what touches or overlaps, in order. Opening and closing in seconds of Unix time.
+pub(super) fn merge(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     // Stable: it is quick on the sorted runs that each entry contributes.
-    intervals.sort();
+    intervals.sort_by_key(|(open, _)| *open);
     let mut merged: Vec<(i64, i64)> = Vec::with_capacity(intervals.len());
     for (open, close) in intervals {
         match merged.last_mut() {
@@ -39,7 +43,7 @@ pub(super) fn merge(mut intervals: Vec<(i64, i64)>) -> Vec<Occurrence> {
             Some(_) | None => merged.push((open, close)),
         }
     }
-    merged.into_iter().filter_map(|(open, close)| Occurrence::of(open, close)).collect()
+    merged
 }
 
 /// The occurrences from an instant on, one at a time, for who needs only the next one or two.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::calendar::{Occurrence, ahead, merge};
+use super::calendar::{ahead, merge};
 use super::entry::Entry;
-use super::piece::{Piece, Pieces};
+use super::piece::Pieces;
 
 /// What is measured on the occurrences of 53 weeks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,29 +29,43 @@ const MARGIN: SignedDuration = SignedDuration::from_hours(8 * 24);
 /// Measures the occurrences of the 53 weeks from `from`; `None` without any.
 pub(super) fn measure(entries: &[Entry], from: Timestamp) -> Option<Measures> {
     let until = ahead(from, YEAR);
-    let (first, last) = (ahead(from, -MARGIN), ahead(until, MARGIN));
-    let intervals = entries.iter().flat_map(|entry| whole(Pieces::new(entry, first, last).collect())).collect();
+    let mut intervals = Vec::new();
+    for entry in entries {
+        whole(Pieces::new(entry, ahead(from, -MARGIN), ahead(until, MARGIN)), &mut intervals);
+    }
+    let (from, until) = (from.as_second(), until.as_second());
     let mut seen = merge(intervals);
-    seen.retain(|occurrence| occurrence.close > from && occurrence.open < until);
-    let first = seen.first()?;
-    if first.open <= from && first.close >= until {
-        let whole = elapsed(first.open, first.close);
-        return Some(Measures { period: CONTINUOUS_PERIOD, shortest: whole, idle_gap: None });
+    seen.retain(|(open, close)| *close > from && *open < until);
+    let (open, close) = *seen.first()?;
+    if open <= from && close >= until {
+        return Some(Measures { period: CONTINUOUS_PERIOD, shortest: seconds(close - open), idle_gap: None });
     }
     let pairs = || seen.iter().zip(seen.iter().skip(1));
     // A single occurrence in 53 weeks: the next is at least that far.
-    let period = pairs().map(|(a, b)| elapsed(a.open, b.open)).max().unwrap_or_else(|| elapsed(from, until));
-    let shortest = seen.iter().map(|Occurrence { open, close }| elapsed(*open, *close)).min()?;
-    Some(Measures { period, shortest, idle_gap: pairs().map(|(a, b)| elapsed(a.close, b.open)).min() })
+    let period = pairs().map(|((open, _), (next, _))| next - open).max().unwrap_or(until - from);
+    let shortest = seen.iter().map(|(open, close)| close - open).min()?;
+    let idle_gap = pairs().map(|((_, close), (next, _))| next - close).min();
+    Some(Measures { period: seconds(period), shortest: seconds(shortest), idle_gap: idle_gap.map(seconds) })
 }
 
-/// One interval a civil day. A repeated local hour may cut a window in two, with closed time between; a person counts
+/// Adds one interval a civil day. A repeated local hour may cut a window in two, with closed time between; a person counts
 /// one window all the same, and neither half of it is its length (review 27).
-fn whole(mut pieces: Vec<Piece>) -> Vec<(i64, i64)> {
-    pieces.sort_by_key(|piece| (piece.day, piece.open));
-    pieces.chunk_by(|a, b| a.day == b.day).filter_map(|day| Some((day.first()?.open, day.last()?.close))).collect()
+fn whole(pieces: Pieces<'_>, intervals: &mut Vec<(i64, i64)>) {
+    // Pieces that a repeated hour cuts are of this day or of those around it.
+    let mut recent: [(i64, usize); 3] = [(i64::MIN, 0); 3];
+    for piece in pieces {
+        let other = recent.iter().find(|(day, _)| *day == piece.day).and_then(|(_, index)| intervals.get_mut(*index));
+        if let Some((_, close)) = other {
+            *close = piece.close;
+        } else {
+            recent.rotate_right(1);
+            recent[0] = (piece.day, intervals.len());
+            intervals.push((piece.open, piece.close));
+        }
+    }
 }
 
-fn elapsed(from: Timestamp, to: Timestamp) -> Duration {
-    to.duration_since(from).try_into().unwrap_or_default()
+/// Differences of instants in order are not negative.
+fn seconds(count: i64) -> Duration {
+    Duration::from_secs(u64::try_from(count).unwrap_or_default())
 }

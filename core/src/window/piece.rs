@@ -87,14 +87,14 @@ impl Stretch {
             return None;
         }
         loop {
-            let day = self.next_day;
+            let day = days.next(self.next_day);
             let midnight = day * CIVIL_DAY - self.offset;
             if midnight + start >= self.until {
                 return None;
             }
-            self.next_day += 1;
+            self.next_day = day + 1;
             let (open, close) = ((midnight + start).max(self.from), (midnight + end).min(self.until));
-            if open < close && days.contain(day) {
+            if open < close {
                 return Some(Piece { open, close, day });
             }
         }
@@ -130,9 +130,11 @@ impl Days {
         self.0 == 0
     }
 
-    /// Whether a day counted from 1970-01-01 is one of them.
-    fn contain(self, day: i64) -> bool {
-        self.0 >> day.rem_euclid(7) & 1 == 1
+    /// The first of them from `day` on, both counted from 1970-01-01; `day` itself if there are none.
+    fn next(self, day: i64) -> i64 {
+        let two_weeks = u32::from(self.0) | u32::from(self.0) << 7;
+        let from_day = two_weeks >> day.rem_euclid(7);
+        if from_day == 0 { day } else { day + i64::from(from_day.trailing_zeros()) }
     }
 }
 
@@ -140,7 +142,9 @@ impl Days {
 pub(super) fn days_of(entry: &Entry, from: Timestamp, until: Timestamp) -> impl Iterator<Item = i64> {
     let day_at = |at: Timestamp| (at.as_second() + i64::from(entry.zone.to_offset(at).seconds())).div_euclid(CIVIL_DAY);
     let days = Days::of(&entry.days);
-    (day_at(from) + 1..day_at(until)).filter(move |day| days.contain(*day))
+    let last = day_at(until);
+    std::iter::successors(Some(days.next(day_at(from) + 1)), move |day| Some(days.next(day + 1)))
+        .take_while(move |day| *day < last && !days.is_empty())
 }
 
 #[cfg(test)]
@@ -155,9 +159,12 @@ mod tests {
         for day in [-20_000, -1, 0, 1, 6, 7, 11_016, 20_454, 27_759] {
             let civil = epoch + jiff::Span::new().days(day);
             for weekday in Weekday::Monday.cycle_forward().take(7) {
-                assert_eq!(Days::of(&[weekday]).contain(day), weekday == civil.weekday(), "{civil} {weekday:?}");
+                let next = Days::of(&[weekday]).next(day);
+                assert_eq!((epoch + jiff::Span::new().days(next)).weekday(), weekday, "{civil} {weekday:?}");
+                assert!((0..7).contains(&(next - day)), "{civil} {weekday:?}");
             }
         }
+        assert_eq!(Days::of(&[Weekday::Monday, Weekday::Wednesday]).next(4), 4);
         assert!(Days::of(&[]).is_empty());
     }
 }

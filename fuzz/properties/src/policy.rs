@@ -1,18 +1,24 @@
 //! Policies: whoever is asked about an object says the same, and defaults change no verdict (D3, D11).
 
+use jiff::Timestamp;
 use json_patch::Patch;
+use noderotation_core::check::{FaultReport, Strictness, Subjects};
 use noderotation_core::policy::default;
 use noderotation_core::policy::fault::Fault;
 use noderotation_core::policy::governing::Governing;
 use noderotation_core::policy::validate::validate;
 use noderotation_core::policy::warning::warnings;
 use noderotation_core::resolve::PolicyEntry;
+use noderotation_manifest::Manifest;
 use noderotation_webhook::review::{Answer, Review};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 /// More documents than these show nothing that fewer do not.
 const MOST_DOCUMENTS: usize = 4;
+
+/// When everybody is asked, in a year with changes of the clocks to come.
+const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
 /// Nothing, or the whole sentence of every fault.
 type Verdict = Result<(), Vec<String>>;
@@ -21,6 +27,7 @@ type Verdict = Result<(), Vec<String>>;
 /// before it.
 pub fn check(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
+    reading_ends(&text);
     let mut old = Value::Null;
     for document in serde_yaml_ng::Deserializer::from_str(&text).take(MOST_DOCUMENTS) {
         let Ok(mut object) = Value::deserialize(document) else {
@@ -46,8 +53,36 @@ fn parties(review: &Review) -> Vec<(&'static str, Verdict)> {
         ("the rules", verdict(&validate(&review.object))),
         ("the operator", verdict(&PolicyEntry::from_object(&review.object).judgement)),
         ("the mutating endpoint", answered(review, &noderotation_webhook::default::answer(review))),
-        ("the validating endpoint", answered(review, &noderotation_webhook::validate::answer(review))),
+        ("the validating endpoint", answered(review, &noderotation_webhook::validate::answer(review, NOW))),
+        ("the offline check", offline(&review.object)),
     ]
+}
+
+/// What `check` says of an object, but for what only the reader of a file can see: a name that is missing, and fields that
+/// the API server drops.
+fn offline(object: &Value) -> Verdict {
+    let subjects = Subjects { policies: std::slice::from_ref(object), pools: &[], claims: &[] };
+    let report = noderotation_core::check::check(subjects, Strictness::default(), NOW);
+    let unseen = |fault: &&FaultReport| {
+        assert!(!fault.message.chars().any(char::is_control) && !fault.field.chars().any(char::is_control), "{fault:?}");
+        fault.field == "metadata.name" || fault.message.contains("is not a field of RotationPolicy")
+    };
+    let faults = report.policies.iter().flat_map(|policy| &policy.faults).filter(|fault| !unseen(fault));
+    let sentences: Vec<String> = faults.map(|fault| format!("{}: {}", fault.field, fault.message)).collect();
+    if sentences.is_empty() { Ok(()) } else { Err(sentences) }
+}
+
+/// Any text is read to an end, and what cannot be read is one line with its place.
+fn reading_ends(text: &str) {
+    let mut manifest = Manifest::default();
+    manifest.add("file", text);
+    for line in manifest.errors.iter().chain(&manifest.notes) {
+        assert!(line.starts_with("file:") && !line.chars().any(char::is_control), "{line:?}");
+    }
+    for policy in &manifest.policies {
+        assert!(policy.at("spec.surge.readyTimeout").starts_with("file:"));
+        let _verdict = offline(&policy.value);
+    }
 }
 
 fn verdicts_agree(review: &Review) {
@@ -102,7 +137,7 @@ fn answered(review: &Review, answer: &Answer) -> Verdict {
 
 /// As the API server passes them on (review 21).
 fn warnings_are_short(object: &Value) {
-    for warning in warnings(object) {
+    for warning in warnings(object, NOW) {
         assert!(warning.len() <= 256 && !warning.chars().any(char::is_control), "{warning:?}");
     }
 }

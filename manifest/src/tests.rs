@@ -14,7 +14,7 @@ fn read_yaml(text: &str) -> (Vec<Value>, Option<String>) {
 
 fn manifest(text: &str) -> Manifest {
     let mut manifest = Manifest::default();
-    manifest.add(Source { name: "file".to_owned(), text: Ok(text.to_owned()) });
+    manifest.add("file", text);
     manifest
 }
 
@@ -128,6 +128,7 @@ fn kinds_are_told_apart_and_mistyped_ones_are_no_strangers() {
     (0, 0, 0) file:2:7: kind: "" is not text; write for example RotationPolicy
     (0, 0, 0) file:1:13: apiVersion: 1 is not text; write for example noderotation.io/v1alpha1
     "#);
+    assert_eq!(manifest("apiVersion: \"v1\\n\"\nkind: \"a\\tb\"\n").notes, ["file:1:1: a\\tb of v1\\n is not judged here"]);
     insta::assert_snapshot!(manifest("- 1\n---\nscalar\n").errors.join("\n"), @r"
     file:1:1: is not an object; write apiVersion, kind, metadata and spec
     file:3:1: is not an object; write apiVersion, kind, metadata and spec

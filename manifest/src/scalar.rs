@@ -6,7 +6,7 @@
 use serde_json::{Number, Value};
 
 /// The value of an unquoted word; `None` for one that no JSON can carry.
-pub(super) fn plain(text: &str) -> Option<Value> {
+pub(crate) fn plain(text: &str) -> Option<Value> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Some(Value::Null),
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Some(Value::Bool(true)),

@@ -1,44 +1,44 @@
-//! Objects that people have written into files: read as kubectl reads them, with the place of every field.
+//! Objects that people have written: read as kubectl reads them, with the place of every field.
 //!
-//! What cannot be read is one line with file, line and column, and does not keep the rest from being read.
+//! What cannot be read is one line with file, line and column, and does not keep the rest from being read. Nothing here
+//! opens a file or knows a rule about policies, and no text is too large, too deep or too odd for an answer.
 
 mod kind;
 mod scalar;
-mod source;
 mod yaml;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use noderotation_core::karpenter::{NodeClaim, NodePool};
+use noderotation_core::policy::fault::one_line;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use kind::Kind;
-use source::Source;
-use yaml::{Document, Place};
+use yaml::Document;
+pub use yaml::Place;
 
 /// All that was found in the files.
 #[derive(Debug, Default)]
-pub(crate) struct Manifest {
+pub struct Manifest {
     /// RotationPolicies, in the order of the files.
-    pub(crate) policies: Vec<Located>,
+    pub policies: Vec<Located>,
     /// NodePools.
-    pub(crate) pools: Vec<NodePool>,
+    pub pools: Vec<NodePool>,
     /// NodeClaims.
-    pub(crate) claims: Vec<NodeClaim>,
+    pub claims: Vec<NodeClaim>,
     /// What was passed over, one line each.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// What cannot be read, one line each.
-    pub(crate) errors: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 /// An object and where it is written.
 #[derive(Debug)]
-pub(crate) struct Located {
+pub struct Located {
     /// The object.
-    pub(crate) value: Value,
+    pub value: Value,
     file: Rc<str>,
     /// Path of the object in its document; empty unless it is an item of a list.
     root: String,
@@ -47,7 +47,8 @@ pub(crate) struct Located {
 
 impl Located {
     /// Where a field is, or the nearest field around it that is there.
-    pub(crate) fn place(&self, field: &str) -> Place {
+    #[must_use]
+    pub fn place(&self, field: &str) -> Place {
         let mut path = match (self.root.as_str(), field) {
             (root, "") => root.to_owned(),
             ("", field) => field.to_owned(),
@@ -65,43 +66,29 @@ impl Located {
     }
 
     /// `file:line:column` of a field, likewise.
-    pub(crate) fn at(&self, field: &str) -> String {
+    #[must_use]
+    pub fn at(&self, field: &str) -> String {
         format!("{}:{}", self.file, self.place(field))
     }
 
     /// `file:line` of the object.
-    pub(crate) fn line(&self) -> String {
+    #[must_use]
+    pub fn line(&self) -> String {
         format!("{}:{}", self.file, self.place("").line)
     }
 }
 
-/// Reads files, folders (their `.yaml`, `.yml` and `.json` files; with `recursive` also those of folders in them) and
-/// `-`, which is standard input.
-pub(crate) fn read(paths: &[PathBuf], recursive: bool) -> Manifest {
-    let mut manifest = Manifest::default();
-    for path in paths {
-        match source::collect(path, recursive) {
-            Ok(sources) => sources.into_iter().for_each(|source| manifest.add(source)),
-            Err(error) => manifest.errors.push(error),
-        }
-    }
-    manifest
-}
-
 impl Manifest {
-    fn add(&mut self, source: Source) {
-        let file: Rc<str> = source.name.into();
-        let text = match source.text {
-            Ok(text) => text,
-            Err(error) => return self.errors.push(format!("{file}: {error}")),
-        };
-        let (documents, broken) = yaml::documents(&text);
+    /// Adds the objects of a text; `file` is the name under which its places are told.
+    pub fn add(&mut self, file: &str, text: &str) {
+        let file: Rc<str> = file.into();
+        let (documents, broken) = yaml::documents(text);
         for Document { value, places } in documents {
             self.place(Located { value, file: Rc::clone(&file), root: String::new(), places: Rc::new(places) });
         }
         if let Some(broken) = broken {
             let hint = if text.contains("{{") { "; is it a template? render it first, for example with helm template" } else { "" };
-            self.errors.push(format!("{file}:{}: {}{hint}", broken.place, broken.message));
+            self.errors.push(format!("{file}:{}: {}{hint}", broken.place, one_line(&broken.message)));
         }
     }
 
@@ -113,7 +100,7 @@ impl Manifest {
             Ok(Kind::NodeClaim) => decode(&object, &mut self.claims, &mut self.errors),
             Ok(Kind::List) => self.items(&object),
             Ok(Kind::Other(what)) => {
-                let note = format!("{what} is not judged here");
+                let note = one_line(&format!("{what} is not judged here"));
                 if !self.notes.iter().any(|other| other.starts_with(&*object.file) && other.ends_with(&note)) {
                     self.notes.push(format!("{}: {note}", object.at("")));
                 }
@@ -139,7 +126,7 @@ fn decode<T: DeserializeOwned>(object: &Located, into: &mut Vec<T>, errors: &mut
         Ok(decoded) => into.push(decoded),
         Err(error) => {
             let kind = object.value.get("kind").and_then(Value::as_str).unwrap_or_default();
-            errors.push(format!("{}: cannot be read as a {kind}: {error}", object.at("")));
+            errors.push(format!("{}: cannot be read as a {kind}: {}", object.at(""), one_line(&error.to_string())));
         }
     }
 }

@@ -6,7 +6,7 @@ use noderotation_core::nearest::{edits, is_near};
 
 /// What can be judged, and what cannot.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     RotationPolicy,
     NodePool,
     NodeClaim,
@@ -23,7 +23,7 @@ impl Kind {
     ///
     /// # Errors
     /// When it says neither, or was probably meant to be one of ours: the field at fault, and a sentence with it.
-    pub(super) fn of(object: &Value) -> Result<Self, (&'static str, String)> {
+    pub(crate) fn of(object: &Value) -> Result<Self, (&'static str, String)> {
         let text = |field: &'static str, example: &str| match object.get(field) {
             Some(Value::String(text)) if !text.is_empty() => Ok(text.as_str()),
             Some(value) if !value.is_null() => Err((field, format!("{field}: {value} is not text; write for example {example}"))),

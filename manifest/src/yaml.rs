@@ -18,8 +18,8 @@ const MOST_VALUES: usize = 1_000_000;
 
 /// Line and column, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(super) line: usize,
+pub struct Place {
+    pub(crate) line: usize,
     column: usize,
 }
 
@@ -43,21 +43,21 @@ impl From<Span> for Place {
 
 /// One document that has something in it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Document {
-    pub(super) value: Value,
+pub(crate) struct Document {
+    pub(crate) value: Value,
     /// By the path of the field, as faults name it; the document itself is the empty path.
-    pub(super) places: BTreeMap<String, Place>,
+    pub(crate) places: BTreeMap<String, Place>,
 }
 
 /// Where reading ended before its time.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Broken {
-    pub(super) place: Place,
-    pub(super) message: String,
+pub(crate) struct Broken {
+    pub(crate) place: Place,
+    pub(crate) message: String,
 }
 
 /// The documents of a text up to where it breaks, if it does.
-pub(super) fn documents(text: &str) -> (Vec<Document>, Option<Broken>) {
+pub(crate) fn documents(text: &str) -> (Vec<Document>, Option<Broken>) {
     let mut loader = Loader { parser: Parser::new_from_str(text), anchors: HashMap::new(), values: 0, places: BTreeMap::new() };
     let mut documents = Vec::new();
     let broken = loader.load(&mut documents).err();

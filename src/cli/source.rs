@@ -1,0 +1,81 @@
+//! Where the text comes from: files, the files of a folder, standard input.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use noderotation_manifest::Manifest;
+
+/// Reads files, folders (their `.yaml`, `.yml` and `.json` files; with `recursive` also those of folders in them) and
+/// `-`, which is standard input. What cannot be read is an error of the manifest.
+pub(super) fn read(paths: &[PathBuf], recursive: bool) -> Manifest {
+    let mut manifest = Manifest::default();
+    for path in paths {
+        match texts(path, recursive) {
+            Ok(texts) => {
+                for (name, text) in texts {
+                    match text {
+                        Ok(text) => manifest.add(&name, &text),
+                        Err(error) => manifest.errors.push(format!("{name}: {error}")),
+                    }
+                }
+            }
+            Err(error) => manifest.errors.push(format!("{}: {error}", path.display())),
+        }
+    }
+    manifest
+}
+
+/// The texts behind one path with their names, or why one cannot be read.
+type Texts = Vec<(String, Result<String, String>)>;
+
+fn texts(path: &Path, recursive: bool) -> Result<Texts, String> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        return Ok(vec![("-".to_owned(), read.map_err(unreadable).and_then(|_| text(bytes)))]);
+    }
+    if !std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+        return Ok(vec![file(path)]);
+    }
+    let mut files = Vec::new();
+    walk(path, recursive, &mut files).map_err(unreadable)?;
+    files.sort();
+    if files.is_empty() {
+        let more = if recursive { "" } else { "; add --recursive for the folders in it" };
+        return Err(format!("has no file that ends in .yaml, .yml or .json{more}"));
+    }
+    Ok(files.iter().map(|path| file(path)).collect())
+}
+
+fn unreadable(error: std::io::Error) -> String {
+    format!("cannot be read: {error}")
+}
+
+fn walk(folder: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        if kind.is_dir() {
+            if recursive {
+                walk(&path, recursive, files)?;
+            }
+        } else if path.extension().is_some_and(|end| end == "yaml" || end == "yml" || end == "json") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn file(path: &Path) -> (String, Result<String, String>) {
+    (path.display().to_string(), std::fs::read(path).map_err(unreadable).and_then(text))
+}
+
+/// UTF-8, without the mark that some editors put before it.
+fn text(bytes: Vec<u8>) -> Result<String, String> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let lines = error.as_bytes().iter().take(valid).filter(|byte| **byte == b'\n').count();
+        format!("is not UTF-8 text: line {} has a byte that no character has", lines + 1)
+    })?;
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
+}
