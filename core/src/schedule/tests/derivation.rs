@@ -93,10 +93,11 @@ fn at_boundary(mut input: Input, which: usize, side: i128) -> Input {
             let gap = exact.gap.unwrap_or(exact.slot);
             input.cooldown_after = shifted(gap.minus(exact.estimate)).unwrap_or(input.cooldown_after);
         }
-        (9, _, _) => {
+        (9, _, Some(_)) => {
             // Whole slots fill the shortest occurrence.
-            let slot = exact.shortest.unwrap_or(exact.slot).over(Fraction::whole(input.chances.clamp(1, 5).into()));
-            input.cooldown_after = shifted(slot.minus(exact.estimate)).unwrap_or(input.cooldown_after);
+            let slots = Fraction::whole(input.chances.clamp(1, 5).into());
+            let cooldown = exact.shortest.map(|shortest| shortest.over(slots).minus(exact.estimate));
+            input.cooldown_after = cooldown.and_then(shifted).unwrap_or(input.cooldown_after);
         }
         _ => {}
     }
