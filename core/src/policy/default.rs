@@ -74,12 +74,14 @@ fn derive(surge: &mut Map<String, Value>, old: Option<&Map<String, Value>>, reco
         let path = format!("spec.surge.{}", rule.field);
         let current = surge.get(rule.field).filter(|value| !value.is_null());
         let owned = owned_by_a_person(new, rule.field);
+        let derived = (rule.derive)(surge);
+        // What is derived from the old object has to follow; what is from this one was filled in a moment ago, and somebody
+        // else's change made the API server ask again.
         let still_derived = current.is_none_or(|current| {
-            recorded.contains(&path)
-                && !owned
-                && old.map_or_else(|| (rule.derive)(surge), rule.derive).is_some_and(|value| *current == json!(value))
+            let is = |value: &Option<String>| value.as_ref().is_some_and(|value| *current == json!(value));
+            recorded.contains(&path) && !owned && (is(&derived) || is(&old.and_then(rule.derive)))
         });
-        if let Some(value) = (rule.derive)(surge).filter(|_| still_derived) {
+        if let Some(value) = derived.filter(|_| still_derived) {
             surge.insert(rule.field.to_owned(), json!(value));
             // Whoever owns a field that is missing owns what it is filled with too.
             if !owned {

@@ -155,6 +155,8 @@ fn defaults_change_no_verdict(object: &Value, old: &Value) {
         let changed = default::apply(Some(old), object);
         assert_eq!(verdict(&validate(&changed)), verdict(&judged), "{changed} after {old}");
         assert_eq!(default::apply(Some(&changed), &changed), changed, "defaults of {object} after {old}");
+        // The API server asks again within one change if somebody else has changed something too.
+        assert_eq!(default::apply(Some(old), &changed), changed, "defaults of {object} after {old}");
         the_patch_leads_there(object, old, &changed);
     }
 }

@@ -36,7 +36,10 @@ fn a_derived_value_follows_the_field_it_comes_from() {
     let old = apply(None, &policy(&json!({})));
     let mut new = old.clone();
     new["spec"]["surge"]["cooldownAfter"] = json!("30m");
-    assert_eq!(surge(&apply(Some(&old), &new), "failurePause"), Some("30m"));
+    let filled = apply(Some(&old), &new);
+    assert_eq!(surge(&filled, "failurePause"), Some("30m"));
+    // Asked again within the same change, it is derived still.
+    assert_eq!(apply(Some(&old), &filled), filled);
 }
 
 #[test]
@@ -105,6 +108,7 @@ proptest! {
         let filled = apply(old.as_ref(), &policy);
         prop_assert_eq!(&apply(Some(&filled), &filled), &filled);
         prop_assert_eq!(&apply(None, &filled), &filled);
+        prop_assert_eq!(&apply(old.as_ref(), &filled), &filled);
     }
 
     #[test]
