@@ -6,6 +6,7 @@
 
 pub mod duration;
 pub mod policy;
+pub mod review;
 #[cfg(test)]
 mod tests;
 pub mod window;

@@ -8,8 +8,12 @@ use super::*;
 type Property = fn(&[u8]);
 
 /// Each target's name, its property, and how many variations of its seeds are tried.
-const TARGETS: [(&str, Property, usize); 3] =
-    [("duration", duration::check, 20_000), ("policy", policy::check, 1_000), ("window", window::check, 150)];
+const TARGETS: [(&str, Property, usize); 4] = [
+    ("duration", duration::check, 20_000),
+    ("policy", policy::check, 1_000),
+    ("review", review::check, 2_000),
+    ("window", window::check, 150),
+];
 
 fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -121,6 +125,11 @@ fn variations_of_policies_hold() {
 }
 
 #[test]
+fn variations_of_reviews_hold() {
+    variations_hold("review");
+}
+
+#[test]
 fn variations_of_windows_hold() {
     variations_hold("window");
 }
@@ -137,5 +146,25 @@ fn every_property_is_a_target_of_the_fuzzer() {
     }
     for target in targets {
         assert!(manifest.contains(&format!("name = \"{target}\"\npath = \"targets/{target}.rs\"")), "{target}");
+    }
+}
+
+/// Name and version of each package in a lock file.
+fn locked(file: &Path) -> BTreeSet<(String, String)> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let value = |line: &str, key: &str| line.strip_prefix(key).map(|rest| rest.trim_matches(['=', ' ', '"']).to_owned());
+    let lines = text.lines().zip(text.lines().skip(1));
+    lines.filter_map(|(name, version)| Some((value(name, "name")?, value(version, "version")?))).collect()
+}
+
+#[test]
+fn the_fuzzer_runs_the_versions_that_are_shipped() {
+    let shipped = locked(&fuzz().parent().unwrap().join("Cargo.lock"));
+    let names: BTreeSet<&String> = shipped.iter().map(|(name, _)| name).collect();
+    let fuzzed = locked(&fuzz().join("Cargo.lock"));
+    assert!(fuzzed.len() > 50, "the lock file was not read");
+    for (name, version) in fuzzed.iter().filter(|(name, _)| names.contains(name)) {
+        let known = shipped.contains(&(name.clone(), version.clone()));
+        assert!(known, "fuzz/Cargo.lock has {name} {version}: copy Cargo.lock there, and `make fuzz SECONDS=1` adds the rest");
     }
 }
