@@ -131,6 +131,11 @@ impl Metrics {
         self.0.completed.with_label_values(&[pool, outcome]).inc();
     }
 
+    /// A claim is drained without a surge.
+    pub(crate) fn forceful_fallback(&self, pool: &str) {
+        self.0.forceful_fallback.with_label_values(&[pool]).inc();
+    }
+
     /// A phase of a rotation ended.
     pub(crate) fn observe_phase(&self, pool: &str, phase: &str, seconds: f64) {
         self.0.phases.with_label_values(&[pool, phase]).observe(seconds);

@@ -10,6 +10,7 @@ mod draining;
 pub mod effect;
 mod expired;
 mod failed;
+mod fallback;
 mod mark;
 pub mod observation;
 mod pass;

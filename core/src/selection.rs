@@ -60,6 +60,8 @@ pub struct Survey {
     pub census: Census,
     /// Those that may be rotated, the next one first.
     pub eligible: Vec<Candidate>,
+    /// Those that are due and wait only for their backoff, in the same order.
+    pub in_backoff: Vec<Candidate>,
     /// Hosts of all claims past their age trigger, whatever their standing; a surge should not land there.
     pub triggered_hosts: BTreeSet<String>,
     /// The highest retry count among the claims.
@@ -104,16 +106,27 @@ pub fn survey(governing: &Governing, period: Duration, claims: &[NodeClaim], nod
             survey.short_lead.push(claim.name_any());
         }
         survey.next_deadline = [survey.next_deadline, claim.deadline()].into_iter().flatten().min();
-        if standing == Standing::Eligible {
-            survey.eligible.push(Candidate { name: claim.name_any(), deadline: claim.deadline(), created: claim.created() });
-        }
+        let list = match standing {
+            Standing::Eligible => &mut survey.eligible,
+            Standing::InBackoff => &mut survey.in_backoff,
+            Standing::OptedOut
+            | Standing::Deleting
+            | Standing::Disrupted
+            | Standing::NotReady
+            | Standing::InFlight
+            | Standing::Terminal
+            | Standing::NotTriggered => continue,
+        };
+        list.push(Candidate { name: claim.name_any(), deadline: claim.deadline(), created: claim.created() });
     }
     survey.eligible.sort_by(|a, b| rank(a).cmp(&rank(b)));
+    survey.in_backoff.sort_by(|a, b| rank(a).cmp(&rank(b)));
     survey
 }
 
 /// Earliest deadline, then oldest, then name; a claim without a deadline comes after those with one.
-fn rank(candidate: &Candidate) -> (Timestamp, Timestamp, &str) {
+#[must_use]
+pub fn rank(candidate: &Candidate) -> (Timestamp, Timestamp, &str) {
     (candidate.deadline.unwrap_or(Timestamp::MAX), candidate.created, &candidate.name)
 }
 

@@ -40,9 +40,14 @@ pub(crate) fn events(pool: &NodePool, announcement: &Announcement) -> Vec<EventR
 
 fn text(announcement: &Announcement) -> Option<Text> {
     Some(match announcement {
-        Announcement::Started { claim, age, deadline, eligible } => {
+        Announcement::Started { claim, age, deadline, eligible, surgeless: _ } => {
             Text { related: Some(claim.clone()), ..normal("RotationStarted", "RotateNode", started(claim, *age, *deadline, *eligible)) }
         }
+        Announcement::ForcefulFallback { claim, deadline, converted } => Text {
+            type_: EventType::Warning,
+            related: Some(claim.clone()),
+            ..normal("ForcefulFallback", "RotateSurgeless", surgeless(claim, *deadline, *converted))
+        },
         Announcement::Completed { claim, surge_node, surge_path, .. } => {
             normal("RotationCompleted", "RotateNode", completed(claim, surge_node.as_deref(), surge_path.as_deref()))
         }
@@ -188,6 +193,12 @@ fn started(claim: &str, age: std::time::Duration, deadline: Option<Timestamp>, e
     format!("Rotating NodeClaim {claim}: {} old, {deadline}; {eligible} eligible.", human(age))
 }
 
+fn surgeless(claim: &str, deadline: Option<Timestamp>, converted: bool) -> String {
+    let why = if converted { "its replacement has not come in time" } else { "there is no time left for a replacement first" };
+    let deadline = deadline.map_or_else(String::new, |at| format!(" It would expire at {}.", stamp(at)));
+    format!("NodeClaim {claim} is drained without a replacement, as the policy's forcefulFallback asks: {why}.{deadline}")
+}
+
 fn completed(claim: &str, surge_node: Option<&str>, surge_path: Option<&str>) -> String {
     let node = surge_node.map_or_else(String::new, |node| format!(" Its capacity was reserved on node {node}."));
     let path = match surge_path {
@@ -254,7 +265,10 @@ mod tests {
                 age: std::time::Duration::from_secs(513_780),
                 deadline: Some(at("2026-01-15T00:00:00Z")),
                 eligible: 3,
+                surgeless: false,
             },
+            Announcement::ForcefulFallback { claim: claim(), deadline: Some(at("2026-01-15T00:00:00Z")), converted: false },
+            Announcement::ForcefulFallback { claim: claim(), deadline: Some(at("2026-01-15T00:00:00Z")), converted: true },
             sized(ClampOutcome::Fits),
             sized(ClampOutcome::Lowered(vec![lowered("cpu", false), lowered("memory", true)])),
             sized(ClampOutcome::Refused { resources: vec!["cpu".to_owned()] }),
@@ -278,6 +292,8 @@ mod tests {
         let lines: Vec<String> = announcements.iter().flat_map(|a| events(&pool(), a)).map(|event| line(&event)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         Normal RotationStarted NodePool/api (NodeClaim/api-x7k2p) RotateNode: Rotating NodeClaim api-x7k2p: 5d22h43m old, would expire at 2026-01-15T00:00:00Z; 3 eligible.
+        Warning ForcefulFallback NodePool/api (NodeClaim/api-x7k2p) RotateSurgeless: NodeClaim api-x7k2p is drained without a replacement, as the policy's forcefulFallback asks: there is no time left for a replacement first. It would expire at 2026-01-15T00:00:00Z.
+        Warning ForcefulFallback NodePool/api (NodeClaim/api-x7k2p) RotateSurgeless: NodeClaim api-x7k2p is drained without a replacement, as the policy's forcefulFallback asks: its replacement has not come in time. It would expire at 2026-01-15T00:00:00Z.
         Normal SurgeClamped NodeClaim/api-x7k2p (NodePool/api) ProvisionSurge: The Pods of the node request more than a new node is sure to give; the placeholder asks for less: cpu from 4 to 3500m, memory from 4 to 3500m.
         Warning SurgeClampBandExceeded NodeClaim/api-x7k2p (NodePool/api) ProvisionSurge: More was left out than the difference between node and NodeClaim explains: memory from 4 to 3500m. Some Pods may wait for another node.
         Warning SurgeClampRefused NodeClaim/api-x7k2p (NodePool/api) ProvisionSurge: DaemonSets leave no cpu on a node of this size, so the placeholder asks for all of it; only a larger node can take it.

@@ -63,6 +63,7 @@ impl Teller {
                 }
             }
             Announcement::Failed { .. } => metrics.completed(pool, Outcome::Failure.label()),
+            Announcement::ForcefulFallback { .. } => metrics.forceful_fallback(pool),
             Announcement::Expired { .. } => metrics.completed(pool, Outcome::Expired.label()),
             Announcement::Started { .. }
             | Announcement::PlaceholderCreated { .. }
@@ -157,12 +158,12 @@ fn log_idle(pool: &str, reason: &str, survey: Option<&Survey>) {
 /// One line per transition, with the keys that existing log queries use.
 fn log(nodepool: &str, announcement: &Announcement) {
     match announcement {
-        Announcement::Started { claim, age, deadline, eligible } => info!(
+        Announcement::Started { claim, age, deadline, eligible, surgeless } => info!(
             nodepool,
             nodeclaim = claim,
             age = go_string(*age),
             eligible,
-            surgeless = false,
+            surgeless,
             deadline = deadline.map(noderotation_core::annotation::stamp),
             "rotation candidate selected"
         ),
@@ -175,11 +176,15 @@ fn log(nodepool: &str, announcement: &Announcement) {
             surgePath = surge_path,
             "surge node ready"
         ),
-        Announcement::DrainStarted { claim, node } => info!(nodepool, nodeclaim = claim, node, mode = "surge", "drain started"),
+        // Its log line is that of the drain.
+        Announcement::ForcefulFallback { .. } => {}
+        Announcement::DrainStarted { claim, node, forceful_fallback } => {
+            info!(nodepool, nodeclaim = claim, node, mode = mode(*forceful_fallback), "drain started");
+        }
         Announcement::Completed { claim, surge_node, surge_wait, surge_path, drain, forceful_fallback } => info!(
             nodepool,
             nodeclaim = claim,
-            mode = if *forceful_fallback { "forceful-fallback" } else { "surge" },
+            mode = mode(*forceful_fallback),
             surgeNode = surge_node,
             surgeWait = surge_wait.map(go_string),
             surgePath = surge_path,
@@ -209,6 +214,11 @@ fn log(nodepool: &str, announcement: &Announcement) {
             warn!(nodepool, nodeclaim = claim, reason = why, "reservation lost");
         }
     }
+}
+
+/// How a rotation finds capacity, as the log lines name it.
+fn mode(forceful_fallback: bool) -> &'static str {
+    if forceful_fallback { "forceful-fallback" } else { "surge" }
 }
 
 fn log_placeholder(nodepool: &str, nodeclaim: &str, placeholder: &str, sizing: &Sizing) {

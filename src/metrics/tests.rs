@@ -31,6 +31,7 @@ fn touched() -> Metrics {
     let metrics = Metrics::new("1.0.0", "2026a").unwrap();
     metrics.gauges("p", &PoolGauges { candidates: 3.0, ..PoolGauges::default() });
     metrics.completed("p", "success");
+    metrics.forceful_fallback("p");
     metrics.observe_phase("p", "drain", 7.0);
     metrics.reconcile("success", 0.02);
     metrics.admission("CREATE", "allowed", 0.002);
@@ -86,6 +87,7 @@ fn counters_start_at_zero_and_outlive_the_gauges() {
     let all = lines(&metrics, "p");
     assert!(all.contains(&"noderotation_candidates{nodepool=\"p\"} 3".to_owned()));
     assert!(all.contains(&"noderotation_completed_total{nodepool=\"p\",outcome=\"expired\"} 0".to_owned()));
+    assert!(all.contains(&"noderotation_forceful_fallback_total{nodepool=\"p\"} 1".to_owned()));
     metrics.policy_conflict("p");
     let left = lines(&metrics, "p");
     assert!(left.contains(&"noderotation_policy_conflict{nodepool=\"p\"} 1".to_owned()));

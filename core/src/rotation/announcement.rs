@@ -43,6 +43,17 @@ pub enum Announcement {
         deadline: Option<Timestamp>,
         /// How many claims were eligible.
         eligible: usize,
+        /// Near its deadline, and so without a surge.
+        surgeless: bool,
+    },
+    /// The claim is drained without a replacement first, which the policy asks for near a deadline.
+    ForcefulFallback {
+        /// The old claim.
+        claim: String,
+        /// When Karpenter would delete it by force.
+        deadline: Option<Timestamp>,
+        /// A surge was waited for, and has not come in time.
+        converted: bool,
     },
     /// The placeholder is created.
     PlaceholderCreated {
@@ -70,6 +81,8 @@ pub enum Announcement {
         claim: String,
         /// Its node.
         node: String,
+        /// Without a surge.
+        forceful_fallback: bool,
     },
     /// The old claim is gone and the anchor released.
     Completed {

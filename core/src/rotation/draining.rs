@@ -5,10 +5,12 @@
 
 use std::time::Duration;
 
-use crate::annotation::{ACTIVE_ROTATION_STATE, ClaimState, DRAINING_AT, STATE, SURGE_PATH, SURGE_WAIT};
+use crate::annotation::{ACTIVE_ROTATION_STATE, DRAINING_AT, SURGE_PATH, SURGE_WAIT};
 use crate::karpenter::node_leaving;
+use crate::placeholder;
 use crate::rotation::announcement::{Announcement, Notice};
 use crate::rotation::effect::{Effect, Planned};
+use crate::rotation::fallback::state_draining;
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
 use crate::rotation::report::Activity;
@@ -23,7 +25,7 @@ pub(super) fn drain(rotation: &Rotation<'_>) -> Seen<Decision> {
 }
 
 fn wait(rotation: &Rotation<'_>) -> Decision {
-    let effects = Vec::from_iter(release_dying_host(rotation));
+    let effects = Vec::from_iter(release_dying_host(rotation).or_else(|| release_unbound(rotation)));
     let mut decision = rotation.pass.act(Activity::Draining(rotation.name()), effects, Next::After(SHORT_REQUEUE));
     if drain_stuck(rotation) {
         decision.report.drain_stuck = true;
@@ -55,19 +57,30 @@ fn release_dying_host(rotation: &Rotation<'_>) -> Option<Planned> {
     })
 }
 
+/// A placeholder that has found no node by the time that its rotation gave the surge up only asks for one node more:
+/// the drained Pods ask for themselves now.
+fn release_unbound(rotation: &Rotation<'_>) -> Option<Planned> {
+    let unbound = rotation.pass.marks.forceful_fallback && rotation.close_up.bound_to().is_none();
+    let placeholder = rotation.close_up.placeholder.as_ref().filter(|pod| placeholder::belongs_to(pod, &rotation.name()));
+    let placeholder = placeholder.filter(|pod| unbound && pod.metadata.deletion_timestamp.is_none());
+    placeholder.map(|pod| delete_placeholder(pod).into())
+}
+
 /// The mirror is written but the delete was not sent. It is sent only if the reservation is still sound; otherwise
 /// the rotation goes back to waiting for one (review 3). A rollback that has begun is never overtaken (review 1).
+/// Without a surge there is nothing to look at again, and the delete is sent whatever the claim says (review 4).
 fn resume(rotation: &Rotation<'_>) -> Decision {
-    let sound = if rotation.pass.marks.forceful_fallback { Ok(()) } else { surge_ready(rotation).map(drop) };
-    let sound = sound.and(if rotation.marks.rollback { Err("its rollback has begun") } else { Ok(()) });
+    let sound = if rotation.pass.marks.forceful_fallback {
+        Ok(())
+    } else if rotation.marks.rollback {
+        Err("its rollback has begun")
+    } else {
+        surge_ready(rotation).map(drop)
+    };
     match sound {
         Ok(()) => {
-            let mut effects = Vec::new();
-            if rotation.marks.state != ClaimState::Draining {
-                let change = [(STATE, Some("draining".to_owned()))].into();
-                effects.push(Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into());
-            }
-            effects.push(delete_old_claim(rotation));
+            let mut effects = Vec::from_iter(state_draining(rotation));
+            effects.push(delete_old_claim(rotation, rotation.pass.marks.forceful_fallback));
             rotation.pass.act(Activity::Draining(rotation.name()), effects, Next::After(SHORT_REQUEUE))
         }
         Err(why) => step_back(rotation, why),
@@ -82,7 +95,8 @@ fn step_back(rotation: &Rotation<'_>, why: &str) -> Decision {
 }
 
 /// The delete of the old claim, with its announcement.
-pub(super) fn delete_old_claim(rotation: &Rotation<'_>) -> Planned {
+pub(super) fn delete_old_claim(rotation: &Rotation<'_>, forceful_fallback: bool) -> Planned {
     let node = rotation.claim.node_name().unwrap_or_default().to_owned();
-    Effect::DeleteClaim { claim: rotation.claim_target() }.then(Announcement::DrainStarted { claim: rotation.name(), node })
+    let started = Announcement::DrainStarted { claim: rotation.name(), node, forceful_fallback };
+    Effect::DeleteClaim { claim: rotation.claim_target() }.then(started)
 }

@@ -92,9 +92,18 @@ impl Observation {
         }
     }
 
-    /// The pool's nodes by name, from the cache.
+    /// The pool's nodes by name: those of the cache, but the candidate's of the close-up as it is now.
     pub(super) fn nodes_by_name(&self) -> BTreeMap<String, &Node> {
-        self.nodes.iter().map(|node| (node.name_any(), node)).collect()
+        let mut nodes: BTreeMap<String, &Node> = self.nodes.iter().map(|node| (node.name_any(), node)).collect();
+        if let Some(CloseUp { claim: Some(claim), node, .. }) = &self.close_up
+            && let Some(name) = claim.node_name()
+        {
+            match node {
+                Some(node) => nodes.insert(name.to_owned(), node),
+                None => nodes.remove(name),
+            };
+        }
+        nodes
     }
 }
 

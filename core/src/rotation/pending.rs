@@ -20,7 +20,7 @@ use crate::rotation::pass::Rotation;
 use crate::rotation::report::Activity;
 use crate::rotation::reservation::{dead, delete_placeholder, obstacle, placeholder};
 use crate::rotation::surge::{Surge, surge_ready};
-use crate::rotation::{Decision, Next, expired, mark, rollback};
+use crate::rotation::{Decision, Next, expired, fallback, mark, rollback};
 use crate::schedule::{LONG_REQUEUE, SHORT_REQUEUE};
 
 /// Reserves the capacity, and begins the drain once the reservation is sound.
@@ -34,7 +34,13 @@ pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
         return rollback::governance_lost(rotation);
     };
     let started_at = rotation.marks.started_at.unwrap_or_else(|| stored(pass.now));
-    if rotation.marks.rollback || elapsed(started_at, pass.now) > governing.ready_timeout {
+    // A rollback that has begun comes to its end, and so does the time limit, unless there is no time for another
+    // attempt: then the claim is drained with what there is.
+    let overdue = fallback::overdue(rotation, governing) && !rotation.marks.rollback;
+    if overdue && surge_ready(rotation).is_err() {
+        return Seen::Continue(fallback::convert(rotation));
+    }
+    if rotation.marks.rollback || !overdue && elapsed(started_at, pass.now) > governing.ready_timeout {
         return rollback::time_out(rotation, governing);
     }
     let mut effects = assert_pending(rotation, started_at);
@@ -130,5 +136,5 @@ fn begin_drain(rotation: &Rotation<'_>, surge: &Surge<'_>, started_at: Timestamp
         surge_wait,
         surge_path: Some(surge.path.to_owned()),
     };
-    vec![mirror.into(), state.then(ready), delete_old_claim(rotation)]
+    vec![mirror.into(), state.then(ready), delete_old_claim(rotation, false)]
 }

@@ -12,56 +12,78 @@ use crate::rotation::observation::Seen;
 use crate::rotation::pass::{Pass, Rotation};
 use crate::rotation::report::Activity;
 use crate::rotation::reservation;
-use crate::rotation::{Decision, Next};
+use crate::rotation::{Decision, Next, fallback};
 use crate::schedule::LONG_REQUEUE;
+use crate::selection::Candidate;
 
 /// Begins the rotation of the most urgent claim, or says why none begins.
 pub(super) fn start(pass: &Pass<'_>) -> Seen<Decision> {
     if let Some(refusal) = refusal(pass) {
         return Seen::Continue(refusal);
     }
-    let wait = Next::After(LONG_REQUEUE);
+    let closed = pass.governing.as_deref().and_then(|governing| gate::first_closed(governing, &pass.marks, None, pass.now));
+    if let Some(candidate) = fallback::candidate(pass, closed) {
+        return fallback::begin(pass, candidate);
+    }
+    if let Some(closed) = closed {
+        return Seen::Continue(pass.rest(Activity::Gated(closed), pass.until(closed.until)));
+    }
     let Some(candidate) = pass.survey.as_ref().and_then(|survey| survey.eligible.first()) else {
-        let change = pass.survey.as_ref().and_then(|survey| survey.next_change);
-        return Seen::Continue(pass.rest(Activity::NoEligibleClaim, pass.until(change)));
+        return Seen::Continue(nothing_eligible(pass));
     };
-    // From here on only live reads count: the survey above has taken the claim from the close-up.
+    begin(pass, candidate)
+}
+
+/// Begins the rotation of the candidate, if one more node fits.
+fn begin(pass: &Pass<'_>, candidate: &Candidate) -> Seen<Decision> {
+    // From here on only live reads count: the survey has taken claim and node from the close-up.
     let close_up = pass.observation.close_up(&candidate.name)?;
     let Some(claim) = &close_up.claim else {
-        return Seen::Continue(pass.rest(Activity::NoEligibleClaim, wait));
+        return Seen::Continue(nothing_eligible(pass));
     };
     let rotation = Rotation::new(pass, close_up, claim);
     let Some(placeholder) = reservation::placeholder(&rotation)? else {
-        return Seen::Continue(pass.rest(Activity::NoEligibleClaim, wait));
+        return Seen::Continue(nothing_eligible(pass));
     };
     let shortfalls = headroom::shortfalls(pass.pool(), &placeholder.sizing.requests);
     if !shortfalls.is_empty() {
         let notice = Notice::headroom(&candidate.name, &shortfalls);
-        let mut decision = pass.rest(Activity::NoHeadroom(shortfalls), wait);
+        let mut decision = pass.rest(Activity::NoHeadroom(shortfalls), Next::After(LONG_REQUEUE));
         decision.notices.push(notice);
         return Seen::Continue(decision);
     }
     let anchor = Effect::AnnotatePool { pool: pass.pool_target(), change: [(ACTIVE_ROTATION, Some(candidate.name.clone()))].into() };
+    let effects = vec![anchor.then(started(pass, candidate, false))];
+    Seen::Continue(pass.act(Activity::Starting(candidate.name.clone()), effects, Next::Again))
+}
+
+/// No claim may be rotated; the next look comes no later than the next claim's turn.
+pub(super) fn nothing_eligible(pass: &Pass<'_>) -> Decision {
+    let change = pass.survey.as_ref().and_then(|survey| survey.next_change);
+    pass.rest(Activity::NoEligibleClaim, pass.until(change))
+}
+
+/// What is told once the anchor is written.
+pub(super) fn started(pass: &Pass<'_>, candidate: &Candidate, surgeless: bool) -> Announcement {
     let age = stored(pass.now).duration_since(candidate.created);
-    let started = Announcement::Started {
+    Announcement::Started {
         claim: candidate.name.clone(),
         age: age.try_into().unwrap_or_default(),
         deadline: candidate.deadline,
         eligible: pass.survey.as_ref().map_or(0, |survey| survey.eligible.len()),
-    };
-    let effects = vec![anchor.then(started)];
-    Seen::Continue(pass.act(Activity::Starting(candidate.name.clone()), effects, Next::Again))
+        surgeless,
+    }
 }
 
 /// What keeps any rotation of the pool from beginning, the first that applies.
 fn refusal(pass: &Pass<'_>) -> Option<Decision> {
     let wait = Next::After(LONG_REQUEUE);
-    let Some(governing) = pass.governing.as_deref() else {
+    if pass.governing.is_none() {
         return Some(match pass.conflict() {
             Some(message) => pass.rest(Activity::Conflict(message), wait),
             None => pass.rest(Activity::Ungoverned, Next::OnChange),
         });
-    };
+    }
     if pass.pool().metadata.deletion_timestamp.is_some() {
         return Some(pass.rest(Activity::NodePoolDeleting, wait));
     }
@@ -73,9 +95,6 @@ fn refusal(pass: &Pass<'_>) -> Option<Decision> {
     let findings = pass.derived.as_ref().map(|derived| derived.findings.as_slice()).unwrap_or_default();
     if findings.iter().any(|finding| finding.level == Level::Fatal) {
         return Some(pass.rest(Activity::Infeasible, wait));
-    }
-    if let Some(closed) = gate::first_closed(governing, &pass.marks, None, pass.now) {
-        return Some(pass.rest(Activity::Gated(closed), pass.until(closed.until)));
     }
     orphan(pass).map(|name| pass.rest(Activity::OrphanDraining(name), wait))
 }

@@ -1,5 +1,6 @@
 //! Whole rotations through a small world, cut off after every single write.
 
+mod fallback;
 mod world;
 
 use jiff::SignedDuration;
@@ -23,6 +24,7 @@ fn outcomes(told: &[Announcement]) -> Vec<Outcome> {
         Announcement::Failed { .. } => Some(Outcome::Failure),
         Announcement::Expired { .. } => Some(Outcome::Expired),
         Announcement::Started { .. }
+        | Announcement::ForcefulFallback { .. }
         | Announcement::PlaceholderCreated { .. }
         | Announcement::SurgeReady { .. }
         | Announcement::DrainStarted { .. }

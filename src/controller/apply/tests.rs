@@ -69,7 +69,7 @@ fn node(taint: Option<&str>) -> (u16, Value) {
 }
 
 fn told() -> Announcement {
-    Announcement::DrainStarted { claim: "old".to_owned(), node: "n".to_owned() }
+    Announcement::DrainStarted { claim: "old".to_owned(), node: "n".to_owned(), forceful_fallback: false }
 }
 
 fn annotate() -> Effect {

@@ -2,24 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus, Taint};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::ResourceExt;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::annotation::*;
 use crate::karpenter::*;
-use crate::policy::validate::validate;
-use crate::resolve::Resolution;
+use crate::resolve::{PolicyEntry, resolve};
 use crate::rotation::announcement::{Announcement, Notice};
 use crate::rotation::effect::{Effect, Planned, Proceed, Target};
 use crate::rotation::observation::{CloseUp, Look, Observation, Settings};
 use crate::rotation::report::Activity;
-use crate::rotation::{Next, step};
+use crate::rotation::{Decision, Next, step};
 
 pub(super) fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -57,6 +55,18 @@ pub(super) fn claim_named(name: &str, created: &str) -> NodeClaim {
     claim
 }
 
+/// A policy for pools with these labels, with the base window and these fields of `surge`.
+pub(super) fn policy_named(name: &str, labels: &Value, surge: &Value) -> Value {
+    json!({
+        "metadata": {"name": name},
+        "spec": {
+            "nodePoolSelector": {"matchLabels": labels},
+            "maintenanceWindows": [{"timezone": "UTC", "days": ["Wed", "Sat"], "start": "02:00", "end": "06:00"}],
+            "surge": surge
+        }
+    })
+}
+
 /// A Ready node.
 pub(super) fn node_named(name: &str) -> Node {
     let ready = NodeCondition { type_: "Ready".to_owned(), status: "True".to_owned(), ..NodeCondition::default() };
@@ -84,7 +94,8 @@ pub(super) struct World {
     pub(super) taint_on_patch: Option<String>,
     /// Another leader writes as well, so a write may come too late; otherwise that is a fault of the step.
     pub(super) rival: bool,
-    governing: Resolution,
+    /// The policies of the cluster, as the API server holds them.
+    pub(super) policies: Vec<Value>,
     activity: Option<Activity>,
     crash_before: Option<usize>,
     surges: usize,
@@ -94,13 +105,6 @@ pub(super) struct World {
 impl World {
     /// The pool with these claims, all due at the first instant of the window of 2026-01-07.
     pub(super) fn with_claims(names: &[&str]) -> Self {
-        let policy = json!({
-            "metadata": {"name": "policy"},
-            "spec": {
-                "nodePoolSelector": {},
-                "maintenanceWindows": [{"timezone": "UTC", "days": ["Wed", "Sat"], "start": "02:00", "end": "06:00"}]
-            }
-        });
         let mut pool = NodePool::new("pool", NodePoolSpec::default());
         pool.spec.template.spec.expire_after = Some("336h".to_owned());
         pool.spec.template.spec.termination_grace_period = Some("1h".to_owned());
@@ -119,7 +123,7 @@ impl World {
             fail_deletes: false,
             taint_on_patch: None,
             rival: false,
-            governing: Resolution::Governed(Arc::new(validate(&policy).unwrap())),
+            policies: vec![policy_named("policy", &json!({}), &json!({}))],
             activity: None,
             crash_before: None,
             surges: 0,
@@ -137,7 +141,12 @@ impl World {
     }
 
     pub(super) fn ungovern(&mut self) {
-        self.governing = Resolution::Ungoverned;
+        self.policies.clear();
+    }
+
+    /// The pool's policy with these fields of `surge`.
+    pub(super) fn govern(&mut self, surge: &Value) {
+        self.policies = vec![policy_named("policy", &json!({}), surge)];
     }
 
     pub(super) fn limit(&mut self, resource: &str, limit: &str, used: &str) {
@@ -145,11 +154,22 @@ impl World {
         self.pool.status = Some(NodePoolStatus { resources: [(resource.to_owned(), Quantity(used.to_owned()))].into() });
     }
 
+    /// A person's `do-not-disrupt` on the node.
+    pub(super) fn protect(&mut self, node: &str) {
+        self.node_mut(node).metadata.annotations = Some([(DO_NOT_DISRUPT.to_owned(), "true".to_owned())].into());
+    }
+
     /// One pass as the shell makes it: until the step rests, a write is refused, or the process is cut off.
     pub(super) fn pass(&mut self) -> Vec<Announcement> {
+        self.pass_after(None)
+    }
+
+    /// A pass whose first look is at the caches as they were in `before`; every further look is live.
+    pub(super) fn pass_after(&mut self, before: Option<&Self>) -> Vec<Announcement> {
         let mut told = Vec::new();
+        let mut first = before.map(Self::observation);
         for _ in 0..16 {
-            let decision = self.decide();
+            let decision = self.decide_from(first.take().unwrap_or_else(|| self.observation()));
             self.notices = decision.notices.clone();
             self.stuck = decision.report.drain_stuck;
             self.activity = Some(decision.report.activity.clone());
@@ -167,15 +187,22 @@ impl World {
     }
 
     /// What a leader decides now and has not written yet.
-    pub(super) fn decide(&self) -> crate::rotation::Decision {
-        let mut observation = Observation {
+    pub(super) fn decide(&self) -> Decision {
+        self.decide_from(self.observation())
+    }
+
+    fn observation(&self) -> Observation {
+        Observation {
             pool: self.pool.clone(),
-            governing: self.governing.clone(),
+            governing: resolve(self.pool.labels(), &self.policies.iter().map(PolicyEntry::from_object).collect::<Vec<_>>()),
             claims: self.claims.values().cloned().collect(),
             nodes: self.nodes.values().cloned().collect(),
             settings: Settings { namespace: "system".to_owned(), placeholder_image: "pause".to_owned(), priority_class: "low".to_owned() },
             close_up: None,
-        };
+        }
+    }
+
+    fn decide_from(&self, mut observation: Observation) -> Decision {
         loop {
             match step(&observation, self.now) {
                 ControlFlow::Continue(decision) => return decision,
@@ -185,7 +212,7 @@ impl World {
     }
 
     /// A leader that was paused after its decision carries it out.
-    pub(super) fn carry_out(&mut self, decision: crate::rotation::Decision) -> Vec<Announcement> {
+    pub(super) fn carry_out(&mut self, decision: Decision) -> Vec<Announcement> {
         let (mut told, mut written) = (Vec::new(), BTreeMap::new());
         for planned in decision.effects {
             if !self.write(planned, &mut written, &mut told) {
@@ -212,6 +239,7 @@ impl World {
             let host = close_up.bound_to().map(str::to_owned).or(persisted);
             close_up.surge_claim = host.as_ref().and_then(|host| self.claims.get(host)).cloned();
             close_up.surge_node = host.as_ref().and_then(|host| self.nodes.get(host)).cloned();
+            observation.pool = self.pool.clone();
             observation.close_up = Some(close_up);
             return;
         }
