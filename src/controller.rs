@@ -11,6 +11,7 @@ mod policies;
 mod reconcile;
 mod status;
 mod tell;
+mod told;
 mod watch;
 
 use std::sync::Arc;

@@ -1,10 +1,9 @@
 //! Tells people what a pass came to: log lines, events, counters and gauges.
 //!
 //! Announcements are told as they are, since each belongs to a write that has landed. Notices and idle reasons hold
-//! for many passes and are told when they begin; what was told is remembered per pool and in memory only, so a
-//! restart tells each once more.
+//! for many passes and are told when they begin.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::ResourceExt;
@@ -16,14 +15,8 @@ use noderotation_core::rotation::report::{Activity, Report};
 use noderotation_core::selection::{Standing, Survey};
 use tracing::{info, warn};
 
+use crate::controller::told::Told;
 use crate::controller::{Context, announce, apply, gauges};
-
-/// What was told of one pool.
-#[derive(Default)]
-struct Told {
-    notices: BTreeSet<Notice>,
-    idle: Option<String>,
-}
 
 /// Tells, and remembers what was told.
 pub(crate) struct Teller {
@@ -81,22 +74,18 @@ impl Teller {
             notices.push(Notice::SurgeRejected { claim: claim.to_owned(), message: message.clone() });
         }
         self.gauges(&name, report);
-        let notices: BTreeSet<Notice> = notices.into_iter().collect();
-        let idle = idle_reason(&report.activity);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = told.entry(name.clone()).or_default();
-        for notice in notices.difference(&before.notices) {
-            let event = announce::notice_event(pool, notice);
+        let told = told.entry(name.clone()).or_default();
+        for notice in told.news(pool.uid().as_deref(), notices) {
+            let event = announce::notice_event(pool, &notice);
             warn!(nodepool = name, reason = event.reason, "{}", event.note);
             self.context.events.publish(event);
         }
-        let idle = idle.map(|reason| (reason, report.survey.as_ref()));
-        let line = idle.map(|(reason, survey)| format!("{reason} {}", census(survey)));
-        if let Some((reason, survey)) = idle.filter(|_| line != before.idle) {
+        let (idle, survey) = (idle_reason(&report.activity), report.survey.as_ref());
+        let changed = told.idles_for_another_reason(idle.map(|reason| format!("{reason} {}", census(survey))));
+        if let Some(reason) = idle.filter(|_| changed) {
             log_idle(&name, reason, survey);
         }
-        before.notices = notices;
-        before.idle = line;
     }
 
     fn gauges(&self, pool: &str, report: &Report) {

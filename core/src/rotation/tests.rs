@@ -1,6 +1,7 @@
 //! Whole rotations through a small world, cut off after every single write.
 
 mod fallback;
+mod unfit;
 mod world;
 
 use jiff::SignedDuration;

@@ -1,0 +1,74 @@
+//! What was told of one pool, so that what holds for many passes is told when it begins.
+//!
+//! In memory only: a restart tells each once more.
+
+use std::collections::BTreeSet;
+
+use noderotation_core::rotation::announcement::Notice;
+
+/// What was told of one pool.
+#[derive(Default)]
+pub(super) struct Told {
+    /// The pool that it was told of; a namesake created later is another pool.
+    uid: Option<String>,
+    /// What held in the pass before.
+    notices: BTreeSet<Notice>,
+    /// A pool stays static for its whole life, so this is told once and not each time that nothing else is the matter.
+    static_pool: bool,
+    idle: Option<String>,
+}
+
+impl Told {
+    /// Of what holds now, what did not hold in the pass before.
+    pub(super) fn news(&mut self, uid: Option<&str>, notices: impl IntoIterator<Item = Notice>) -> Vec<Notice> {
+        if self.uid.as_deref() != uid {
+            *self = Self { uid: uid.map(str::to_owned), ..Self::default() };
+        }
+        let notices: BTreeSet<Notice> = notices.into_iter().collect();
+        let again = |notice: &&Notice| self.static_pool && matches!(notice, Notice::StaticNodePool);
+        let news: Vec<Notice> = notices.difference(&self.notices).filter(|notice| !again(notice)).cloned().collect();
+        self.static_pool |= notices.contains(&Notice::StaticNodePool);
+        self.notices = notices;
+        news
+    }
+
+    /// The reason why nothing rotates is another one than in the pass before.
+    pub(super) fn idles_for_another_reason(&mut self, line: Option<String>) -> bool {
+        let changed = line != self.idle;
+        self.idle = line;
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frozen() -> Notice {
+        Notice::FreezeUnparsable { value: "soon".to_owned() }
+    }
+
+    #[test]
+    fn a_state_of_affairs_is_told_when_it_begins_and_when_it_begins_again() {
+        let mut told = Told::default();
+        let passes = [vec![frozen()], vec![frozen()], vec![], vec![frozen(), Notice::ShortLead { claim: "a".to_owned() }], vec![frozen()]];
+        let news = passes.map(|notices| told.news(Some("1"), notices).len());
+        assert_eq!(news, [1, 0, 0, 2, 0]);
+    }
+
+    #[test]
+    fn a_static_pool_is_told_once_in_its_life_and_its_namesake_again() {
+        let mut told = Told::default();
+        let passes = [("1", true), ("1", true), ("1", false), ("1", true), ("2", true), ("2", true)];
+        let news = passes.map(|(uid, is_static)| told.news(Some(uid), is_static.then_some(Notice::StaticNodePool)).len());
+        assert_eq!(news, [1, 0, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn an_idle_reason_is_told_when_it_changes() {
+        let mut told = Told::default();
+        let lines = [Some("frozen"), Some("frozen"), None, Some("frozen"), Some("outOfWindow")];
+        let changes = lines.map(|line| told.idles_for_another_reason(line.map(str::to_owned)));
+        assert_eq!(changes, [true, false, true, true, true]);
+    }
+}
