@@ -36,7 +36,7 @@ pub const FAILED_AT: &str = "noderotation.io/failed-at";
 pub const RETRY_COUNT: &str = "noderotation.io/retry-count";
 /// NodeClaim: the claim that the placeholder was bound to (§5.3).
 pub const SURGE_CLAIM: &str = "noderotation.io/surge-claim";
-/// NodeClaim: RFC 3339, a rollback has begun; no later pass may go forward from here (ADR 0001).
+/// NodeClaim: why a rollback has begun; no later pass may go forward from here (ADR 0001).
 pub const ROLLBACK: &str = "noderotation.io/rollback";
 /// Pod label and Node annotation: the old NodeClaim of the rotation (§5.3).
 pub const SURGE_FOR: &str = "noderotation.io/surge-for";
@@ -174,6 +174,26 @@ pub enum ClaimState {
     Unknown(String),
 }
 
+/// Why a rollback has begun: the pass that ends it may find the world changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rollback {
+    /// The surge took too long. Any text that is not one of ours counts as this.
+    ReadyTimeout,
+    /// No policy governed the pool.
+    GovernanceLost,
+}
+
+impl Rollback {
+    /// As the annotation carries it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::ReadyTimeout => "readyTimeout",
+            Self::GovernanceLost => "governanceLost",
+        }
+    }
+}
+
 /// What a NodeClaim's annotations say about its rotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimMarks {
@@ -188,7 +208,7 @@ pub struct ClaimMarks {
     /// The claim that the placeholder was bound to.
     pub surge_claim: Option<String>,
     /// A rollback has begun.
-    pub rollback: bool,
+    pub rollback: Option<Rollback>,
 }
 
 impl ClaimMarks {
@@ -209,7 +229,7 @@ impl ClaimMarks {
             failed_at: read_stamp(annotations, FAILED_AT, now),
             retry_count: text(RETRY_COUNT).and_then(|t| t.parse().ok()).unwrap_or(0),
             surge_claim: text(SURGE_CLAIM).filter(|t| !t.is_empty()).map(str::to_owned),
-            rollback: text(ROLLBACK).is_some(),
+            rollback: text(ROLLBACK).map(|t| if t == "governanceLost" { Rollback::GovernanceLost } else { Rollback::ReadyTimeout }),
         }
     }
 }
@@ -280,6 +300,20 @@ mod tests {
             at(NOW),
         );
         assert_eq!((marks.started_at, marks.retry_count, marks.failed_at, marks.surge_claim), (None, 0, None, None));
+    }
+
+    #[test]
+    fn a_rollback_is_one_whatever_its_text() {
+        for (text, expected) in [
+            (Some("governanceLost"), Some(Rollback::GovernanceLost)),
+            (Some("readyTimeout"), Some(Rollback::ReadyTimeout)),
+            (Some(""), Some(Rollback::ReadyTimeout)),
+            (None, None),
+        ] {
+            let annotations = text.map(|text| (ROLLBACK.to_owned(), text.to_owned())).into_iter().collect();
+            assert_eq!(ClaimMarks::read(&annotations, at(NOW)).rollback, expected);
+        }
+        assert_eq!([Rollback::GovernanceLost, Rollback::ReadyTimeout].map(Rollback::text), ["governanceLost", "readyTimeout"]);
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Teller {
         let metrics = &self.context.metrics;
         if report.survey.is_some() {
             metrics.gauges(pool, &gauges::of(report));
-        } else if let Activity::Conflict(_) = report.activity {
+        } else if report.policy_conflict {
             metrics.policy_conflict(pool);
         } else {
             metrics.drop_pool_gauges(pool);

@@ -72,7 +72,7 @@ fn release_unbound(rotation: &Rotation<'_>) -> Option<Planned> {
 fn resume(rotation: &Rotation<'_>) -> Decision {
     let sound = if rotation.pass.marks.forceful_fallback {
         Ok(())
-    } else if rotation.marks.rollback {
+    } else if rotation.marks.rollback.is_some() {
         Err("its rollback has begun")
     } else {
         surge_ready(rotation).map(drop)

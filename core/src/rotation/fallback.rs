@@ -101,7 +101,7 @@ pub(super) fn state_draining(rotation: &Rotation<'_>) -> Option<Planned> {
     if rotation.marks.state != ClaimState::Draining {
         change.insert(STATE, Some("draining".to_owned()));
     }
-    if rotation.marks.rollback {
+    if rotation.marks.rollback.is_some() {
         change.insert(ROLLBACK, None);
     }
     (!change.is_empty()).then(|| Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into())

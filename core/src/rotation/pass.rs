@@ -92,6 +92,7 @@ impl<'a> Pass<'a> {
             survey: self.survey.clone(),
             derived: self.derived.clone(),
             drain_stuck: false,
+            policy_conflict: self.conflict().is_some(),
         }
     }
 

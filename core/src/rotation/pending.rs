@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 
 use crate::annotation::{
-    ACTIVE_ROTATION_STATE, Change, ClaimState, DRAINING_AT, STARTED_AT, STATE, SURGE_CLAIM, SURGE_PATH, SURGE_WAIT, stamp, stored,
+    ACTIVE_ROTATION_STATE, Change, ClaimState, DRAINING_AT, Rollback, STARTED_AT, STATE, SURGE_CLAIM, SURGE_PATH, SURGE_WAIT, stamp, stored,
 };
 use crate::duration::go_string;
 use crate::karpenter::node_leaving;
@@ -30,17 +30,17 @@ pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
     if rotation.claim.deleting() {
         return expired::force_expiring(rotation);
     }
-    let Some(governing) = pass.governing.as_deref() else {
+    let Some(governing) = pass.governing.as_deref().filter(|_| rotation.marks.rollback != Some(Rollback::GovernanceLost)) else {
         return rollback::governance_lost(rotation);
     };
     let started_at = rotation.marks.started_at.unwrap_or_else(|| stored(pass.now));
     // A rollback that has begun comes to its end, and so does the time limit, unless there is no time for another
     // attempt: then the claim is drained with what there is.
-    let overdue = fallback::overdue(rotation, governing) && !rotation.marks.rollback;
+    let overdue = fallback::overdue(rotation, governing) && rotation.marks.rollback.is_none();
     if overdue && surge_ready(rotation).is_err() {
         return Seen::Continue(fallback::convert(rotation));
     }
-    if rotation.marks.rollback || !overdue && elapsed(started_at, pass.now) > governing.ready_timeout {
+    if rotation.marks.rollback.is_some() || !overdue && elapsed(started_at, pass.now) > governing.ready_timeout {
         return rollback::time_out(rotation, governing);
     }
     let mut effects = assert_pending(rotation, started_at);

@@ -55,6 +55,8 @@ pub struct Report {
     pub derived: Option<Derived>,
     /// The drain exceeds its bound.
     pub drain_stuck: bool,
+    /// No policy can be said to govern the pool: a tie, or an invalid winner.
+    pub policy_conflict: bool,
 }
 
 impl Activity {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 
 use crate::annotation::{
-    Change, FAILED_AT, LAST_FAILURE_AT, RETRY_COUNT, ROLLBACK, STARTED_AT, STATE, SURGE_CLAIM, clear_anchor, stamp, stored,
+    Change, FAILED_AT, LAST_FAILURE_AT, RETRY_COUNT, ROLLBACK, Rollback, STARTED_AT, STATE, SURGE_CLAIM, clear_anchor, stamp, stored,
 };
 use crate::backoff;
 use crate::karpenter::NodeClaim;
@@ -44,23 +44,35 @@ pub(super) fn time_out(rotation: &Rotation<'_>, governing: &Governing) -> Seen<D
         retry_count,
         next_attempt: backoff::next_attempt(governing, failed_at, retry_count, now),
     };
-    undo(rotation, on_claim.into(), Some(failed), Effect::AnnotatePool { pool: rotation.pass.pool_target(), change: on_pool }.into())
+    let release = Effect::AnnotatePool { pool: rotation.pass.pool_target(), change: on_pool };
+    undo(rotation, Rollback::ReadyTimeout, on_claim.into(), Some(failed), release.into())
 }
 
 /// No policy governs the pool any more: nothing has failed, so no retry is counted and no pause begins.
+///
+/// Also where one governs it again since: what has begun comes to its end, and the claim is then eligible at once.
 pub(super) fn governance_lost(rotation: &Rotation<'_>) -> Seen<Decision> {
-    let why = rotation.pass.conflict().unwrap_or_else(|| "no RotationPolicy selects the NodePool".to_owned());
+    let why = match &rotation.pass.governing {
+        Some(_) => "for a while no RotationPolicy governed the NodePool".to_owned(),
+        None => rotation.pass.conflict().unwrap_or_else(|| "no RotationPolicy selects the NodePool".to_owned()),
+    };
     let lost = Announcement::GovernanceLost { claim: rotation.name(), why };
     let release = Effect::AnnotatePool { pool: rotation.pass.pool_target(), change: clear_anchor() }.then(lost);
-    undo(rotation, [(STATE, None)].into(), None, release)
+    undo(rotation, Rollback::GovernanceLost, [(STATE, None)].into(), None, release)
 }
 
 /// Fence, reap, placeholder, nodes, claim, anchor: each pass goes as far as what it has seen allows.
-fn undo(rotation: &Rotation<'_>, on_claim: Change, told_by_claim: Option<Announcement>, release: Planned) -> Seen<Decision> {
+fn undo(
+    rotation: &Rotation<'_>,
+    reason: Rollback,
+    on_claim: Change,
+    told_by_claim: Option<Announcement>,
+    release: Planned,
+) -> Seen<Decision> {
     let pass = rotation.pass;
     let activity = Activity::RollingBack(rotation.name());
-    if !rotation.marks.rollback {
-        let change = [(ROLLBACK, Some(stamp(pass.now)))].into();
+    if rotation.marks.rollback.is_none() {
+        let change = [(ROLLBACK, Some(reason.text().to_owned()))].into();
         let fence = Effect::AnnotateClaim { claim: rotation.claim_target(), change };
         return Seen::Continue(pass.act(activity, vec![fence.into()], Next::Again));
     }

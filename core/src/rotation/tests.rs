@@ -1,6 +1,7 @@
 //! Whole rotations through a small world, cut off after every single write.
 
 mod fallback;
+mod governance;
 mod unfit;
 mod world;
 
@@ -349,31 +350,6 @@ fn limits_without_room_keep_the_rotation_from_starting() {
     assert!(world.notices.iter().any(|n| matches!(n, Notice::InsufficientHeadroom { .. })));
     world.limit("nodes", "2", "1");
     assert!(!world.pass().is_empty());
-}
-
-#[test]
-fn losing_the_policy_rolls_a_pending_rotation_back_without_counting_a_failure() {
-    let mut world = world();
-    world.pass();
-    world.ungovern();
-    let told = world.pass();
-    assert!(matches!(told.as_slice(), [Announcement::GovernanceLost { .. }]));
-    assert_eq!(world.claim_annotation(OLD, STATE), None);
-    assert_eq!(world.claim_annotation(OLD, RETRY_COUNT), None);
-    world.assert_clean();
-}
-
-#[test]
-fn losing_the_policy_in_mid_drain_changes_nothing() {
-    let mut world = world();
-    world.pass();
-    world.provision();
-    world.pass();
-    world.ungovern();
-    assert!(world.pass().is_empty() && world.anchored() && !world.pods.is_empty());
-    world.finish_drains();
-    assert_eq!(outcomes(&world.pass()), [Outcome::Success]);
-    world.assert_clean();
 }
 
 #[test]
