@@ -6,6 +6,7 @@ pub(crate) mod announce;
 mod apply;
 mod caches;
 mod gauges;
+mod journal;
 mod observe;
 mod policies;
 mod reconcile;

@@ -31,6 +31,7 @@ struct Series {
     pools: Vec<(&'static str, GaugeVec, Read)>,
     completed: IntCounterVec,
     forceful_fallback: IntCounterVec,
+    window_missed: IntCounterVec,
     phases: HistogramVec,
     passes: IntCounterVec,
     pass_seconds: HistogramVec,
@@ -60,6 +61,7 @@ impl Metrics {
             pools,
             completed: table::COMPLETED.counters(&registry)?,
             forceful_fallback: table::FALLBACK.counters(&registry)?,
+            window_missed: table::WINDOW_MISSED.counters(&registry)?,
             phases: table::PHASES.histograms(&registry, &table::PHASE_BUCKETS)?,
             passes: table::PASSES.counters(&registry)?,
             pass_seconds: table::PASS_SECONDS.histograms(&registry, &table::PASS_BUCKETS)?,
@@ -96,6 +98,7 @@ impl Metrics {
             self.0.completed.with_label_values(&[pool, outcome]);
         }
         self.0.forceful_fallback.with_label_values(&[pool]);
+        self.0.window_missed.with_label_values(&[pool]);
     }
 
     /// No policy can be said to govern the pool: only this gauge is left, and the counters.
@@ -124,6 +127,7 @@ impl Metrics {
             let _absent = self.0.phases.remove_label_values(&[pool, phase]);
         }
         let _absent = self.0.forceful_fallback.remove_label_values(&[pool]);
+        let _absent = self.0.window_missed.remove_label_values(&[pool]);
     }
 
     /// A rotation ended.
@@ -134,6 +138,11 @@ impl Metrics {
     /// A claim is drained without a surge.
     pub(crate) fn forceful_fallback(&self, pool: &str) {
         self.0.forceful_fallback.with_label_values(&[pool]).inc();
+    }
+
+    /// A window went by unused.
+    pub(crate) fn window_missed(&self, pool: &str) {
+        self.0.window_missed.with_label_values(&[pool]).inc();
     }
 
     /// A phase of a rotation ended.

@@ -24,6 +24,8 @@ pub const ROTATION_MODE: &str = "noderotation.io/rotation-mode";
 pub const LAST_ROTATION_AT: &str = "noderotation.io/last-rotation-at";
 /// NodePool: RFC 3339, anchor of `failurePause` (§5.3).
 pub const LAST_FAILURE_AT: &str = "noderotation.io/last-failure-at";
+/// NodePool: RFC 3339, when the occurrence opened that was seen open with claims to rotate (D14).
+pub const WINDOW_OPENED_AT: &str = "noderotation.io/window-opened-at";
 /// NodePool: RFC 3339, written by people: no rotation before that instant (§5.3).
 pub const FREEZE: &str = "noderotation.io/freeze";
 /// NodeClaim: progress of its rotation (§5.3).
@@ -93,6 +95,28 @@ pub enum Freeze {
     Unreadable(String),
 }
 
+/// The stamp of an occurrence that was seen open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OpenedAt {
+    /// Not there.
+    #[default]
+    Missing,
+    /// When it opened.
+    At(Timestamp),
+    /// Not RFC 3339, or more than 15 minutes ahead: of no use to anybody.
+    Unreadable,
+}
+
+impl OpenedAt {
+    fn read(annotations: &Map, now: Timestamp) -> Self {
+        let Some(text) = annotations.get(WINDOW_OPENED_AT) else {
+            return Self::Missing;
+        };
+        let at = text.parse::<Timestamp>().ok().filter(|at| at.duration_since(now) <= FUTURE_TOLERANCE);
+        at.map_or(Self::Unreadable, Self::At)
+    }
+}
+
 /// What a NodePool's annotations say about its rotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolMarks {
@@ -112,6 +136,8 @@ pub struct PoolMarks {
     pub last_rotation_at: Option<Timestamp>,
     /// Last failure.
     pub last_failure_at: Option<Timestamp>,
+    /// The occurrence that was seen open.
+    pub window_opened_at: OpenedAt,
     /// The operator's veto.
     pub freeze: Freeze,
 }
@@ -130,6 +156,7 @@ impl PoolMarks {
             forceful_fallback: text(ROTATION_MODE).as_deref() == Some("forceful-fallback"),
             last_rotation_at: read_stamp(annotations, LAST_ROTATION_AT, now),
             last_failure_at: read_stamp(annotations, LAST_FAILURE_AT, now),
+            window_opened_at: OpenedAt::read(annotations, now),
             freeze: match text(FREEZE) {
                 None => Freeze::None,
                 Some(value) => match value.parse::<Timestamp>() {

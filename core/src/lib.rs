@@ -14,6 +14,7 @@ pub mod governance;
 pub mod headroom;
 pub mod karpenter;
 pub mod nearest;
+pub mod missed_window;
 pub mod placeholder;
 pub mod policy;
 pub mod resolve;

@@ -13,6 +13,7 @@ mod failed;
 mod fallback;
 mod mark;
 pub mod observation;
+mod opening;
 mod pass;
 mod pending;
 pub mod report;

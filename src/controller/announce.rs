@@ -72,6 +72,10 @@ fn text(announcement: &Announcement) -> Option<Text> {
         Announcement::ForeignAnchor { claim, pool } => {
             Text { type_: EventType::Warning, ..normal("ForeignAnchor", "ReapRotation", foreign(claim, pool.as_deref())) }
         }
+        Announcement::WindowMissed { opened_at, eligible, in_backoff } => Text {
+            type_: EventType::Warning,
+            ..normal("WindowMissed", "EvaluateSchedule", window_missed(*opened_at, *eligible, *in_backoff))
+        },
         Announcement::ReservationLost { claim, why } => {
             warning(claim, "ReservationLost", "ProvisionSurge", format!("The reserved capacity is no longer sound: {why}."))
         }
@@ -199,6 +203,14 @@ fn surgeless(claim: &str, deadline: Option<Timestamp>, converted: bool) -> Strin
     format!("NodeClaim {claim} is drained without a replacement, as the policy's forcefulFallback asks: {why}.{deadline}")
 }
 
+fn window_missed(opened_at: Timestamp, eligible: usize, in_backoff: usize) -> String {
+    format!(
+        "The window that opened at {} has closed and no node was replaced in it, although NodeClaims are due: {eligible} eligible, \
+         {in_backoff} waiting after a failed attempt.",
+        stamp(opened_at)
+    )
+}
+
 fn completed(claim: &str, surge_node: Option<&str>, surge_path: Option<&str>) -> String {
     let node = surge_node.map_or_else(String::new, |node| format!(" Its capacity was reserved on node {node}."));
     let path = match surge_path {
@@ -287,6 +299,7 @@ mod tests {
                 next_attempt: at("2026-01-07T04:00:00Z"),
             },
             Announcement::Expired { claim: claim(), deadline_reached: Some(true) },
+            Announcement::WindowMissed { opened_at: at("2026-01-07T02:00:00Z"), eligible: 2, in_backoff: 1 },
             Announcement::GovernanceLost { claim: claim(), why: "no RotationPolicy selects the NodePool".to_owned() },
         ];
         let lines: Vec<String> = announcements.iter().flat_map(|a| events(&pool(), a)).map(|event| line(&event)).collect();
@@ -300,6 +313,7 @@ mod tests {
         Normal RotationCompleted NodePool/api () RotateNode: NodeClaim api-x7k2p was replaced and is gone. Its capacity was reserved on node ip-10-0-0-7. The node was launched for it.
         Warning RotationFailed NodeClaim/api-x7k2p (NodePool/api) RotateNode: No replacement was ready within readyTimeout (15m); rolled back, nothing was drained. Attempt 2; the next one may begin at 2026-01-07T04:00:00Z if a window is open then.
         Warning RotationExpired NodeClaim/api-x7k2p (NodePool/api) RotateNode: Its deadline came before a replacement was ready: Karpenter drains it by force. The rotation was given up.
+        Warning WindowMissed NodePool/api () EvaluateSchedule: The window that opened at 2026-01-07T02:00:00Z has closed and no node was replaced in it, although NodeClaims are due: 2 eligible, 1 waiting after a failed attempt.
         Warning GovernanceLost NodePool/api () ReapRotation: The rotation of NodeClaim api-x7k2p was rolled back: no RotationPolicy selects the NodePool.
         ");
     }

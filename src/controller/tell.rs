@@ -7,16 +7,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::ResourceExt;
-use noderotation_core::duration::go_string;
 use noderotation_core::karpenter::NodePool;
-use noderotation_core::placeholder::{Kind, Lowered, Sizing};
 use noderotation_core::rotation::announcement::{Announcement, Notice, Outcome};
 use noderotation_core::rotation::report::{Activity, Report};
 use noderotation_core::selection::{Standing, Survey};
 use tracing::{info, warn};
 
 use crate::controller::told::Told;
-use crate::controller::{Context, announce, apply, gauges};
+use crate::controller::{Context, announce, apply, gauges, journal};
 
 /// Tells, and remembers what was told.
 pub(crate) struct Teller {
@@ -38,7 +36,7 @@ impl Teller {
     /// Tells what a write that landed has brought about.
     pub(crate) fn announce(&self, pool: &NodePool, announcement: &Announcement) {
         let name = pool.name_any();
-        log(&name, announcement);
+        journal::log(&name, announcement);
         self.count(&name, announcement);
         for event in announce::events(pool, announcement) {
             self.context.events.publish(event);
@@ -57,6 +55,7 @@ impl Teller {
             }
             Announcement::Failed { .. } => metrics.completed(pool, Outcome::Failure.label()),
             Announcement::ForcefulFallback { .. } => metrics.forceful_fallback(pool),
+            Announcement::WindowMissed { .. } => metrics.window_missed(pool),
             Announcement::Expired { .. } => metrics.completed(pool, Outcome::Expired.label()),
             Announcement::Started { .. }
             | Announcement::PlaceholderCreated { .. }
@@ -141,96 +140,5 @@ fn log_idle(pool: &str, reason: &str, survey: Option<&Survey>) {
         notReady = count(Standing::NotReady),
         terminal = count(Standing::Terminal),
         "no rotation candidate"
-    );
-}
-
-/// One line per transition, with the keys that existing log queries use.
-fn log(nodepool: &str, announcement: &Announcement) {
-    match announcement {
-        Announcement::Started { claim, age, deadline, eligible, surgeless } => info!(
-            nodepool,
-            nodeclaim = claim,
-            age = go_string(*age),
-            eligible,
-            surgeless,
-            deadline = deadline.map(noderotation_core::annotation::stamp),
-            "rotation candidate selected"
-        ),
-        Announcement::PlaceholderCreated { claim, placeholder, sizing } => log_placeholder(nodepool, claim, placeholder, sizing),
-        Announcement::SurgeReady { claim, surge_node, surge_wait, surge_path } => info!(
-            nodepool,
-            nodeclaim = claim,
-            surgeNode = surge_node,
-            surgeWait = go_string(*surge_wait),
-            surgePath = surge_path,
-            "surge node ready"
-        ),
-        // Its log line is that of the drain.
-        Announcement::ForcefulFallback { .. } => {}
-        Announcement::DrainStarted { claim, node, forceful_fallback } => {
-            info!(nodepool, nodeclaim = claim, node, mode = mode(*forceful_fallback), "drain started");
-        }
-        Announcement::Completed { claim, surge_node, surge_wait, surge_path, drain, forceful_fallback } => info!(
-            nodepool,
-            nodeclaim = claim,
-            mode = mode(*forceful_fallback),
-            surgeNode = surge_node,
-            surgeWait = surge_wait.map(go_string),
-            surgePath = surge_path,
-            drain = drain.map(go_string),
-            total = surge_wait.zip(*drain).map(|(wait, drain)| go_string(wait + drain)),
-            "rotation complete"
-        ),
-        Announcement::Failed { claim, ready_timeout, retry_count, next_attempt } => warn!(
-            nodepool,
-            nodeclaim = claim,
-            reason = "readyTimeout",
-            readyTimeout = go_string(*ready_timeout),
-            retryCount = retry_count,
-            backoffUntil = noderotation_core::annotation::stamp(*next_attempt),
-            "rotation attempt failed"
-        ),
-        Announcement::Expired { claim, deadline_reached } => {
-            warn!(nodepool, nodeclaim = claim, deadlineReached = deadline_reached, "rotation expired");
-        }
-        Announcement::GovernanceLost { claim, why } => {
-            warn!(nodepool, nodeclaim = claim, reason = why, "rotation rolled back, the pool is no longer governed");
-        }
-        Announcement::ForeignAnchor { claim, pool } => {
-            warn!(nodepool, nodeclaim = claim, pool, "anchor released, it named a claim of another pool");
-        }
-        Announcement::ReservationLost { claim, why } => {
-            warn!(nodepool, nodeclaim = claim, reason = why, "reservation lost");
-        }
-    }
-}
-
-/// How a rotation finds capacity, as the log lines name it.
-fn mode(forceful_fallback: bool) -> &'static str {
-    if forceful_fallback { "forceful-fallback" } else { "surge" }
-}
-
-fn log_placeholder(nodepool: &str, nodeclaim: &str, placeholder: &str, sizing: &Sizing) {
-    let lowered = |part: fn(&Lowered) -> String| {
-        let list: Vec<String> = sizing.lowered().iter().map(|l| format!("{}={}", l.resource, part(l))).collect();
-        (!list.is_empty()).then(|| list.join(","))
-    };
-    let named = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
-    info!(
-        nodepool,
-        nodeclaim,
-        placeholder,
-        requests = sizing.requests_line(),
-        reschedulablePods = sizing.count(Kind::Reschedulable),
-        daemonSetPods = sizing.count(Kind::DaemonSet),
-        mirrorPods = sizing.count(Kind::Mirror),
-        completedPods = sizing.count(Kind::Completed),
-        nodePinnedPods = sizing.count(Kind::NodePinned),
-        clampRefused = named(sizing.refused()),
-        unclamped = lowered(|l| l.demand.to_string()),
-        limit = lowered(|l| l.limit.to_string()),
-        shortfall = lowered(|l| l.shortfall.to_string()),
-        notReplicated = named(&sizing.skipped_keys),
-        "surge placeholder created"
     );
 }

@@ -20,6 +20,8 @@ const fn row(name: &'static str, labels: &'static [&'static str], help: &'static
 pub(super) const BUILD: Row = row("noderotation_build_info", &["version", "tzdb"], "1, with the build as labels.");
 pub(super) const COMPLETED: Row = row("noderotation_completed_total", &["nodepool", "outcome"], "Rotations that ended, by outcome.");
 pub(super) const FALLBACK: Row = row("noderotation_forceful_fallback_total", &["nodepool"], "Rotations begun without a surge.");
+pub(super) const WINDOW_MISSED: Row =
+    row("noderotation_window_missed_total", &["nodepool"], "Windows that closed without a success although NodeClaims were due.");
 pub(super) const PHASES: Row = row("noderotation_duration_seconds", &["nodepool", "phase"], "How long the phases of rotations took.");
 pub(super) const PASSES: Row = row("noderotation_reconcile_total", &["result"], "Passes over a NodePool, by result.");
 pub(super) const PASS_SECONDS: Row = row("noderotation_reconcile_duration_seconds", &["result"], "How long a pass took.");

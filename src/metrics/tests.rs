@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 
 /// Names, types and labels that alerts and dashboards for this CRD know. A change here is a break for them.
-const KNOWN: [(&str, &str, &str); 18] = [
+const KNOWN: [(&str, &str, &str); 19] = [
     ("noderotation_age_threshold_seconds", "gauge", "nodepool"),
     ("noderotation_candidates", "gauge", "nodepool"),
     ("noderotation_completed_total", "counter", "nodepool,outcome"),
@@ -23,6 +23,7 @@ const KNOWN: [(&str, &str, &str); 18] = [
     ("noderotation_t_rot_estimate_seconds", "gauge", "nodepool"),
     ("noderotation_throughput_capacity", "gauge", "nodepool"),
     ("noderotation_window_active", "gauge", "nodepool"),
+    ("noderotation_window_missed_total", "counter", "nodepool"),
     ("noderotation_window_period_seconds", "gauge", "nodepool"),
 ];
 
@@ -32,6 +33,7 @@ fn touched() -> Metrics {
     metrics.gauges("p", &PoolGauges { candidates: 3.0, ..PoolGauges::default() });
     metrics.completed("p", "success");
     metrics.forceful_fallback("p");
+    metrics.window_missed("p");
     metrics.observe_phase("p", "drain", 7.0);
     metrics.reconcile("success", 0.02);
     metrics.admission("CREATE", "allowed", 0.002);

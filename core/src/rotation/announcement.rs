@@ -131,6 +131,15 @@ pub enum Announcement {
         /// Its pool, if it has one.
         pool: Option<String>,
     },
+    /// An occurrence of the window has closed without a success, although claims were due.
+    WindowMissed {
+        /// When it opened.
+        opened_at: Timestamp,
+        /// Claims that might have been rotated.
+        eligible: usize,
+        /// Claims that only their backoff held.
+        in_backoff: usize,
+    },
     /// The reservation is no longer sound, and the rotation waits for a new one.
     ReservationLost {
         /// The old claim.

@@ -39,11 +39,10 @@ fn may_retry(rotation: &Rotation<'_>) -> Seen<bool> {
     let Some(governing) = pass.governing.as_deref() else {
         return Seen::Continue(false);
     };
-    let pool_refuses = pass.pool().spec.replicas.is_some() || pass.pool().metadata.deletion_timestamp.is_some();
     let fatal = pass.derived.iter().flat_map(|derived| &derived.findings).any(|finding| finding.level == Level::Fatal);
     let gated = gate::first_closed(governing, &pass.marks, marks.failed_at, pass.now).is_some();
     let next_attempt = marks.failed_at.map(|at| backoff::next_attempt(governing, at, marks.retry_count, pass.now));
-    if pool_refuses || fatal || gated || next_attempt.is_some_and(|at| pass.now < at) {
+    if pass.never_rotated() || fatal || gated || next_attempt.is_some_and(|at| pass.now < at) {
         return Seen::Continue(false);
     }
     let placeholder = placeholder(rotation)?;

@@ -63,6 +63,11 @@ impl<'a> Pass<'a> {
         Target::of(self.pool())
     }
 
+    /// The pool refills itself, or is on its way out: no rotation of it ever begins.
+    pub(super) fn never_rotated(&self) -> bool {
+        self.pool().spec.replicas.is_some() || self.pool().metadata.deletion_timestamp.is_some()
+    }
+
     /// Look again when this instant has come, at least once a minute.
     pub(super) fn until(&self, at: Option<Timestamp>) -> Next {
         // The trigger is strict, so a second later it has surely come.

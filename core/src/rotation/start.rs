@@ -12,12 +12,16 @@ use crate::rotation::observation::Seen;
 use crate::rotation::pass::{Pass, Rotation};
 use crate::rotation::report::Activity;
 use crate::rotation::reservation;
-use crate::rotation::{Decision, Next, fallback};
+use crate::rotation::{Decision, Next, fallback, opening};
 use crate::schedule::LONG_REQUEUE;
 use crate::selection::Candidate;
 
 /// Begins the rotation of the most urgent claim, or says why none begins.
 pub(super) fn start(pass: &Pass<'_>) -> Seen<Decision> {
+    Seen::Continue(opening::note(pass, choose(pass)?))
+}
+
+fn choose(pass: &Pass<'_>) -> Seen<Decision> {
     if let Some(refusal) = refusal(pass) {
         return Seen::Continue(refusal);
     }

@@ -2,6 +2,7 @@
 
 mod fallback;
 mod governance;
+mod missed_window;
 mod unfit;
 mod world;
 
@@ -32,6 +33,7 @@ fn outcomes(told: &[Announcement]) -> Vec<Outcome> {
         | Announcement::DrainStarted { .. }
         | Announcement::GovernanceLost { .. }
         | Announcement::ForeignAnchor { .. }
+        | Announcement::WindowMissed { .. }
         | Announcement::ReservationLost { .. } => None,
     };
     told.iter().filter_map(outcome).collect()

@@ -43,7 +43,7 @@ fn a_fallback_writes_pool_claim_and_delete_and_nothing_else() {
     assert_eq!(
         world.log,
         [
-            "annotate NodePool: active-rotation=old active-rotation-state=draining draining-at=2026-01-07T02:00:00Z rotation-mode=forceful-fallback",
+            "annotate NodePool: active-rotation=old active-rotation-state=draining draining-at=2026-01-07T02:00:00Z rotation-mode=forceful-fallback window-opened-at=2026-01-07T02:00:00Z",
             "annotate NodeClaim old: state=draining",
             "delete NodeClaim old",
         ]

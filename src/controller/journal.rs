@@ -1,0 +1,101 @@
+//! Announcements as log lines.
+
+use noderotation_core::annotation::stamp;
+use noderotation_core::duration::go_string;
+use noderotation_core::placeholder::{Kind, Lowered, Sizing};
+use noderotation_core::rotation::announcement::Announcement;
+use tracing::{info, warn};
+
+/// One line per transition, with the keys that existing log queries use.
+pub(super) fn log(nodepool: &str, announcement: &Announcement) {
+    match announcement {
+        Announcement::Started { claim, age, deadline, eligible, surgeless } => info!(
+            nodepool,
+            nodeclaim = claim,
+            age = go_string(*age),
+            eligible,
+            surgeless,
+            deadline = deadline.map(stamp),
+            "rotation candidate selected"
+        ),
+        Announcement::PlaceholderCreated { claim, placeholder, sizing } => log_placeholder(nodepool, claim, placeholder, sizing),
+        Announcement::SurgeReady { claim, surge_node, surge_wait, surge_path } => info!(
+            nodepool,
+            nodeclaim = claim,
+            surgeNode = surge_node,
+            surgeWait = go_string(*surge_wait),
+            surgePath = surge_path,
+            "surge node ready"
+        ),
+        // Its log line is that of the drain.
+        Announcement::ForcefulFallback { .. } => {}
+        Announcement::DrainStarted { claim, node, forceful_fallback } => {
+            info!(nodepool, nodeclaim = claim, node, mode = mode(*forceful_fallback), "drain started");
+        }
+        Announcement::Completed { claim, surge_node, surge_wait, surge_path, drain, forceful_fallback } => info!(
+            nodepool,
+            nodeclaim = claim,
+            mode = mode(*forceful_fallback),
+            surgeNode = surge_node,
+            surgeWait = surge_wait.map(go_string),
+            surgePath = surge_path,
+            drain = drain.map(go_string),
+            total = surge_wait.zip(*drain).map(|(wait, drain)| go_string(wait + drain)),
+            "rotation complete"
+        ),
+        Announcement::Failed { claim, ready_timeout, retry_count, next_attempt } => warn!(
+            nodepool,
+            nodeclaim = claim,
+            reason = "readyTimeout",
+            readyTimeout = go_string(*ready_timeout),
+            retryCount = retry_count,
+            backoffUntil = stamp(*next_attempt),
+            "rotation attempt failed"
+        ),
+        Announcement::Expired { claim, deadline_reached } => {
+            warn!(nodepool, nodeclaim = claim, deadlineReached = deadline_reached, "rotation expired");
+        }
+        Announcement::GovernanceLost { claim, why } => {
+            warn!(nodepool, nodeclaim = claim, reason = why, "rotation rolled back, the pool is no longer governed");
+        }
+        Announcement::ForeignAnchor { claim, pool } => {
+            warn!(nodepool, nodeclaim = claim, pool, "anchor released, it named a claim of another pool");
+        }
+        Announcement::WindowMissed { opened_at, eligible, in_backoff } => {
+            warn!(nodepool, windowOpenedAt = stamp(*opened_at), eligible, inBackoff = in_backoff, "maintenance window missed")
+        }
+        Announcement::ReservationLost { claim, why } => {
+            warn!(nodepool, nodeclaim = claim, reason = why, "reservation lost");
+        }
+    }
+}
+
+/// How a rotation finds capacity, as the log lines name it.
+fn mode(forceful_fallback: bool) -> &'static str {
+    if forceful_fallback { "forceful-fallback" } else { "surge" }
+}
+
+fn log_placeholder(nodepool: &str, nodeclaim: &str, placeholder: &str, sizing: &Sizing) {
+    let lowered = |part: fn(&Lowered) -> String| {
+        let list: Vec<String> = sizing.lowered().iter().map(|l| format!("{}={}", l.resource, part(l))).collect();
+        (!list.is_empty()).then(|| list.join(","))
+    };
+    let named = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
+    info!(
+        nodepool,
+        nodeclaim,
+        placeholder,
+        requests = sizing.requests_line(),
+        reschedulablePods = sizing.count(Kind::Reschedulable),
+        daemonSetPods = sizing.count(Kind::DaemonSet),
+        mirrorPods = sizing.count(Kind::Mirror),
+        completedPods = sizing.count(Kind::Completed),
+        nodePinnedPods = sizing.count(Kind::NodePinned),
+        clampRefused = named(sizing.refused()),
+        unclamped = lowered(|l| l.demand.to_string()),
+        limit = lowered(|l| l.limit.to_string()),
+        shortfall = lowered(|l| l.shortfall.to_string()),
+        notReplicated = named(&sizing.skipped_keys),
+        "surge placeholder created"
+    );
+}
