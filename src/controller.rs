@@ -7,11 +7,15 @@ mod apply;
 mod caches;
 mod gauges;
 mod journal;
+mod markers;
 mod observe;
 mod policies;
 mod reconcile;
 mod status;
+mod sweep;
 mod tell;
+#[cfg(test)]
+mod tests;
 mod told;
 mod watch;
 

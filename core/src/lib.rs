@@ -22,4 +22,5 @@ pub mod rotation;
 pub mod schedule;
 pub mod selection;
 pub mod status;
+pub mod sweep;
 pub mod window;

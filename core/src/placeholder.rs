@@ -115,6 +115,13 @@ fn shorten(text: &str, claim: &str, longest: usize) -> String {
     format!("{}-{hash}", head.trim_end_matches(['.', '-']))
 }
 
+/// The claim that a placeholder says it belongs to; empty where it does not say.
+#[must_use]
+pub fn claim_of(pod: &Pod) -> String {
+    let whole = pod.annotations().get(SURGE_FOR);
+    whole.or_else(|| pod.labels().get(SURGE_FOR)).cloned().unwrap_or_default()
+}
+
 /// The Pod is the placeholder of `claim` and of no other.
 #[must_use]
 pub fn belongs_to(pod: &Pod, claim: &str) -> bool {

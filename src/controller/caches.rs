@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future;
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::core::DeserializeGuard;
@@ -33,6 +33,7 @@ pub(crate) struct NotFilled(&'static str);
 pub(crate) struct Caches {
     pub(super) claims: Store<GuardedClaim>,
     pub(super) nodes: Store<Node>,
+    pub(super) placeholders: Store<Pod>,
     pub(super) policies: Policies,
     pub(super) policy_store: Store<DynamicObject>,
 }
@@ -62,6 +63,13 @@ impl Caches {
         of_pool.map(|node| Node::clone(node)).collect()
     }
 
+    /// The placeholders of a pool.
+    pub(crate) fn placeholders_of(&self, pool: &str) -> Vec<Pod> {
+        let pods = self.placeholders.state();
+        let of_pool = pods.iter().filter(|pod| pod.labels().get(NODEPOOL_LABEL).is_some_and(|label| label == pool));
+        of_pool.map(|pod| Pod::clone(pod)).collect()
+    }
+
     /// Waits until every cache has its first list.
     pub(crate) async fn filled(&self) -> Result<(), NotFilled> {
         let wait = |ready, what| async move {
@@ -72,6 +80,7 @@ impl Caches {
         };
         wait(ready(&self.claims), "NodeClaims").await?;
         wait(ready(&self.nodes), "Nodes").await?;
+        wait(ready(&self.placeholders), "placeholders").await?;
         wait(ready(&self.policy_store), "RotationPolicies").await
     }
 }

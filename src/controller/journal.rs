@@ -3,7 +3,7 @@
 use noderotation_core::annotation::stamp;
 use noderotation_core::duration::go_string;
 use noderotation_core::placeholder::{Kind, Lowered, Sizing};
-use noderotation_core::rotation::announcement::Announcement;
+use noderotation_core::rotation::announcement::{Announcement, Swept};
 use tracing::{info, warn};
 
 /// One line per transition, with the keys that existing log queries use.
@@ -64,9 +64,21 @@ pub(super) fn log(nodepool: &str, announcement: &Announcement) {
         Announcement::WindowMissed { opened_at, eligible, in_backoff } => {
             warn!(nodepool, windowOpenedAt = stamp(*opened_at), eligible, inBackoff = in_backoff, "maintenance window missed")
         }
+        Announcement::Swept(swept) => log_swept(nodepool, swept),
         Announcement::ReservationLost { claim, why } => {
             warn!(nodepool, nodeclaim = claim, reason = why, "reservation lost");
         }
+    }
+}
+
+fn log_swept(nodepool: &str, swept: &Swept) {
+    match swept {
+        Swept::Claim { claim } => warn!(nodepool, nodeclaim = claim, "failed un-anchored in-flight claim"),
+        Swept::Placeholder { claim, placeholder } => info!(nodepool, nodeclaim = claim, placeholder, "deleted orphaned placeholder"),
+        Swept::Node { node, claim: Some(claim) } => info!(nodepool, nodeclaim = claim, node, "unfroze orphaned node"),
+        Swept::Node { node, claim: None } => info!(nodepool, node, "uncordoned orphaned node"),
+        Swept::Anchor { claim } => warn!(nodepool, nodeclaim = claim, "restored the anchor of a drain"),
+        Swept::Companions => warn!(nodepool, "removed rotation state without an anchor"),
     }
 }
 

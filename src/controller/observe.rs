@@ -3,15 +3,16 @@
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Api, ListParams};
 use kube::{Resource, ResourceExt};
-use noderotation_core::annotation::NODEPOOL_LABEL;
 use noderotation_core::karpenter::{NodeClaim, NodePool};
 use noderotation_core::placeholder;
 use noderotation_core::resolve;
 use noderotation_core::rotation::observation::{CloseUp, Look, Observation};
+use noderotation_core::sweep::{self, Leftovers};
 use serde::de::DeserializeOwned;
 
 use crate::controller::Context;
 use crate::controller::caches::Caches;
+use crate::controller::markers;
 
 /// A read that failed.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +23,7 @@ pub(crate) struct Error {
     source: Box<kube::Error>,
 }
 
-fn reading(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Error {
+pub(super) fn reading(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Error {
     let what = what.into();
     move |source| Error { what, source: Box::new(source) }
 }
@@ -34,8 +35,10 @@ pub(crate) fn from_caches(context: &Context, caches: &Caches, pool: NodePool) ->
         governing: resolve::resolve(pool.labels(), &caches.policies()),
         claims: caches.claims_of(&name),
         nodes: caches.nodes_of(&name),
+        placeholders: caches.placeholders_of(&name),
         settings: context.settings.clone(),
         close_up: None,
+        leftovers: None,
         pool,
     }
 }
@@ -65,11 +68,17 @@ pub(crate) async fn look(context: &Context, observation: &mut Observation, look:
             set(observation, |close_up| close_up.pods_on_surge_node = Some(pods));
         }
         Look::PoolNodes => {
-            let pool = observation.pool.name_any();
-            let api: Api<Node> = Api::all(context.client.clone());
-            let params = ListParams::default().labels(&format!("{NODEPOOL_LABEL}={pool}"));
-            let nodes = api.list(&params).await.map_err(reading(format!("the nodes of NodePool {pool}")))?;
-            set(observation, |close_up| close_up.pool_nodes = Some(nodes.items));
+            let nodes = markers::nodes(context, Some(&observation.pool.name_any())).await?;
+            set(observation, |close_up| close_up.pool_nodes = Some(nodes));
+        }
+        Look::Leftovers => {
+            let name = observation.pool.name_any();
+            let marked = markers::marked(context, &name).await?;
+            let anchored = sweep::anchored(&markers::pools(context).await?, jiff::Timestamp::now());
+            if let Some(pool) = get::<NodePool>(context, &name).await? {
+                observation.pool = pool;
+            }
+            observation.leftovers = Some(Leftovers { marked, anchored });
         }
     }
     Ok(())

@@ -14,19 +14,23 @@ use noderotation_core::karpenter::NodePool;
 use noderotation_core::rotation::observation::Observation;
 use noderotation_core::rotation::{Decision, Next, step};
 use noderotation_core::schedule::SHORT_REQUEUE;
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use crate::controller::apply::{self, Executor};
 use crate::controller::caches::{Caches, GuardedPool, NotFilled};
 use crate::controller::tell::Teller;
-use crate::controller::{Context, observe};
+use crate::controller::{Context, observe, sweep};
 
 /// Looks that one decision may need; more would be a fault of ours.
 const LOOKS: usize = 16;
 /// Steps in one pass: a whole rotation needs fewer without a wait between them.
 const STEPS: usize = 16;
 /// Lost races that a pass makes up for at once (faults.md 0.10).
-const TRIES: u32 = 5;
+pub(super) const TRIES: u32 = 5;
+/// The longest pause before the first of them; each further one may be twice as long.
+const PAUSE: Duration = Duration::from_millis(10);
 /// A pass that takes longer is given up, and the pool is tried again.
 const PASS_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -36,6 +40,8 @@ pub(crate) struct Shared {
     caches: Caches,
     teller: Teller,
     failures: Mutex<HashMap<String, u32>>,
+    /// No pass begins before the sweep of this lead is over.
+    swept: OnceCell<()>,
 }
 
 /// Why a pass ended early.
@@ -66,18 +72,25 @@ pub(crate) enum Error {
 
 impl Shared {
     pub(crate) fn new(context: Arc<Context>, caches: Caches) -> Self {
-        Self { teller: Teller::new(Arc::clone(&context)), context, caches, failures: Mutex::new(HashMap::new()) }
+        Self { teller: Teller::new(Arc::clone(&context)), context, caches, failures: Mutex::new(HashMap::new()), swept: OnceCell::new() }
     }
 
-    /// Forgets what is remembered of a pool that no longer exists.
-    pub(crate) fn forget_if_gone<E: std::error::Error + 'static, Q: std::error::Error + 'static>(
+    /// Removes what a pool has left that no longer exists, and forgets it.
+    pub(crate) async fn tidy_up_if_gone<E: std::error::Error + 'static, Q: std::error::Error + 'static>(
         &self,
         result: Result<(ObjectRef<GuardedPool>, Action), controller::Error<E, Q>>,
+        stop: &CancellationToken,
     ) {
         if let Err(controller::Error::ObjectNotFound(pool)) = result {
+            sweep::gone_pool(&self.context, &self.teller, &self.caches, &pool.name, stop).await;
             self.teller.forget(&pool.name);
             self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&pool.name);
         }
+    }
+
+    /// The sweep of this lead is over; whoever comes first makes it, and all others wait.
+    async fn swept(&self) -> Result<(), Error> {
+        self.swept.get_or_try_init(|| sweep::cluster(&self.context, &self.teller)).await.map(|&()| ())
     }
 
     fn failed(&self, pool: &str) -> u32 {
@@ -127,6 +140,7 @@ pub(crate) fn after_error(pool: Arc<GuardedPool>, error: &Error, shared: Arc<Sha
 
 async fn pass(guard: &GuardedPool, shared: &Shared) -> Result<Action, Error> {
     shared.caches.filled().await?;
+    shared.swept().await?;
     let pool = guard.0.as_ref().map_err(|invalid| Error::Unreadable(guard.name_any(), invalid.error.to_string()))?;
     let mut observation = observe::from_caches(&shared.context, &shared.caches, pool.clone());
     let mut tries = 0;
@@ -142,6 +156,7 @@ async fn pass(guard: &GuardedPool, shared: &Shared) -> Result<Action, Error> {
             Err(apply::Error::Conflict(object)) if tries < TRIES => {
                 tries += 1;
                 debug!(object, tries, "lost a race, deciding again");
+                step_aside(tries).await;
             }
             Err(apply::Error::Conflict(_) | apply::Error::Leaving(_) | apply::Error::Rejected { .. }) => {
                 return Ok(Action::requeue(SHORT_REQUEUE));
@@ -154,6 +169,12 @@ async fn pass(guard: &GuardedPool, shared: &Shared) -> Result<Action, Error> {
         observation = observe::from_caches(&shared.context, &shared.caches, pool);
     }
     Err(Error::Endless)
+}
+
+/// A short pause of random length, so that two who race for an object do not meet again.
+pub(super) async fn step_aside(tries: u32) {
+    let longest = PAUSE.saturating_mul(1 << tries.min(TRIES));
+    tokio::time::sleep(longest.mul_f64(f64::from(Timestamp::now().subsec_nanosecond().unsigned_abs() % 1000) / 1000.0)).await;
 }
 
 /// Steps until the step has seen all it needs; the time is taken anew with each, so that a slow read cannot carry a

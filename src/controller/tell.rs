@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::ResourceExt;
 use noderotation_core::karpenter::NodePool;
-use noderotation_core::rotation::announcement::{Announcement, Notice, Outcome};
+use noderotation_core::rotation::announcement::{Announcement, Notice, Outcome, Swept};
 use noderotation_core::rotation::report::{Activity, Report};
 use noderotation_core::selection::{Standing, Survey};
 use tracing::{info, warn};
@@ -56,12 +56,14 @@ impl Teller {
             Announcement::Failed { .. } => metrics.completed(pool, Outcome::Failure.label()),
             Announcement::ForcefulFallback { .. } => metrics.forceful_fallback(pool),
             Announcement::WindowMissed { .. } => metrics.window_missed(pool),
+            Announcement::Swept(Swept::Claim { .. }) => metrics.completed(pool, Outcome::Failure.label()),
             Announcement::Expired { .. } => metrics.completed(pool, Outcome::Expired.label()),
             Announcement::Started { .. }
             | Announcement::PlaceholderCreated { .. }
             | Announcement::DrainStarted { .. }
             | Announcement::GovernanceLost { .. }
             | Announcement::ForeignAnchor { .. }
+            | Announcement::Swept(Swept::Placeholder { .. } | Swept::Node { .. } | Swept::Anchor { .. } | Swept::Companions)
             | Announcement::ReservationLost { .. } => {}
         }
     }
@@ -111,6 +113,7 @@ fn idle_reason(activity: &Activity) -> Option<&'static str> {
         Activity::NoHeadroom(_) => Some("insufficientHeadroom"),
         Activity::Ungoverned
         | Activity::Conflict(_)
+        | Activity::Sweeping
         | Activity::Starting(_)
         | Activity::Pending(_)
         | Activity::RollingBack(_)

@@ -41,7 +41,9 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
     let (pools, pool_writer) = reflector::store();
     let (claims, claim_writer) = reflector::store();
     let (nodes, node_writer) = reflector::store();
-    let (caches, policy_changes) = policies(&context, claims, nodes);
+    let (placeholders, placeholder_writer) = reflector::store();
+    let (policies, policy_store, policy_changes) = policies(&context);
+    let caches = Caches { claims, nodes, placeholders, policies, policy_store };
     let status_changes = Arc::new(Notify::new());
     let wake = Arc::clone(&status_changes);
     let policy_changes = policy_changes.inspect(move |()| wake.notify_one());
@@ -52,8 +54,8 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
     let claim_changes = changes(Api::<GuardedClaim>::all(client.clone()), watcher::Config::default(), claim_writer, |_| {});
     let of_karpenter = watcher::Config::default().labels(NODEPOOL_LABEL);
     let node_changes = changes(Api::<Node>::all(client.clone()), of_karpenter, node_writer, strip_node);
-    let placeholders = Api::<Pod>::namespaced(client, &context.settings.namespace);
-    let placeholder_changes = touched(placeholders, watcher::Config::default().labels(SURGE_FOR));
+    let pods = Api::<Pod>::namespaced(client, &context.settings.namespace);
+    let placeholder_changes = changes(pods, watcher::Config::default().labels(SURGE_FOR), placeholder_writer, |_| {});
 
     let statuses = status::keep(&context, &caches, &pools, &status_changes, &stop);
     let shared = Arc::new(Shared::new(Arc::clone(&context), caches.clone()));
@@ -65,10 +67,7 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
         .reconcile_all_on(policy_changes)
         .graceful_shutdown_on(stop.clone().cancelled_owned())
         .run(reconcile::reconcile, reconcile::after_error, Arc::clone(&shared));
-    let passes = results.for_each(|result| {
-        shared.forget_if_gone(result);
-        future::ready(())
-    });
+    let passes = results.for_each_concurrent(None, |result| shared.tidy_up_if_gone(result, &stop));
     tokio::select! {
         () = passes => {}
         // It waits for ever; the passes are what ends.
@@ -77,13 +76,13 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
     if stop.is_cancelled() { Ok(()) } else { Err(Ended) }
 }
 
-/// The caches, and a tick for every change of a policy: one change can alter which policy wins for any pool.
-fn policies(context: &Arc<Context>, claims: Store<GuardedClaim>, nodes: Store<Node>) -> (Caches, BoxStream<'static, ()>) {
+/// The policies, and a tick for every change of one: one change can alter which policy wins for any pool.
+fn policies(context: &Arc<Context>) -> (Policies, Store<DynamicObject>, BoxStream<'static, ()>) {
     let resource = policy_resource();
     let writer = Writer::new(resource.clone());
-    let caches = Caches { claims, nodes, policies: Policies::default(), policy_store: writer.as_reader() };
+    let all = Policies::default();
     let api: Api<DynamicObject> = Api::all_with(context.client.clone(), &resource);
-    let (policies, store) = (caches.policies.clone(), writer.as_reader());
+    let (policies, store, reader) = (all.clone(), writer.as_reader(), writer.as_reader());
     let events = watcher(api, config(watcher::Config::default())).default_backoff().reflect(writer);
     let changes = events.filter_map(move |event| {
         let changed = match event {
@@ -99,7 +98,7 @@ fn policies(context: &Arc<Context>, claims: Store<GuardedClaim>, nodes: Store<No
         }
         future::ready(changed.then_some(()))
     });
-    (caches, changes.boxed())
+    (all, reader, changes.boxed())
 }
 
 fn config(config: watcher::Config) -> watcher::Config {
@@ -122,14 +121,6 @@ where
         strip(object);
     });
     told(events.reflect(store).touched_objects())
-}
-
-/// Changes of a kind, deletions included, that nothing is remembered of.
-fn touched<K>(api: Api<K>, selection: watcher::Config) -> impl Stream<Item = Result<K, watcher::Error>> + Send + 'static
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + Sync + 'static,
-{
-    told(watcher(api, config(selection)).default_backoff().touched_objects())
 }
 
 /// Only what was seen; what failed is logged, and its own backoff is at work already.

@@ -131,6 +131,8 @@ pub enum Announcement {
         /// Its pool, if it has one.
         pool: Option<String>,
     },
+    /// Something that no rotation owned is put right.
+    Swept(Swept),
     /// An occurrence of the window has closed without a success, although claims were due.
     WindowMissed {
         /// When it opened.
@@ -147,6 +149,37 @@ pub enum Announcement {
         /// What was found.
         why: String,
     },
+}
+
+/// Something that no rotation owned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Swept {
+    /// A claim that was in rotation by its own word only; it counts as a failure.
+    Claim {
+        /// The claim.
+        claim: String,
+    },
+    /// A placeholder.
+    Placeholder {
+        /// The claim that it was for.
+        claim: String,
+        /// The Pod.
+        placeholder: String,
+    },
+    /// Marks on a Node.
+    Node {
+        /// The Node.
+        node: String,
+        /// The claim that they were for; `None` where only a cordon or a protection of ours was left.
+        claim: Option<String>,
+    },
+    /// The anchor of a drain was gone, and is written again.
+    Anchor {
+        /// The claim that drains.
+        claim: String,
+    },
+    /// Companions of an anchor without the anchor.
+    Companions,
 }
 
 /// A state of affairs worth telling once, when it begins; the shell compares with the pass before.

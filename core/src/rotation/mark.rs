@@ -40,7 +40,7 @@ pub(super) fn cordon_host(node: &Node, claim: &str) -> Option<Effect> {
 }
 
 /// Takes every mark of ours off.
-pub(super) fn unmark(node: &Node) -> Option<Effect> {
+pub(crate) fn unmark(node: &Node) -> Option<Effect> {
     let mut change = Change::new();
     let has = |key: &str| node.annotations().contains_key(key);
     if has(SURGE_FOR) {
@@ -52,11 +52,17 @@ pub(super) fn unmark(node: &Node) -> Option<Effect> {
             change.insert(DO_NOT_DISRUPT, None);
         }
     }
-    let uncordon = has(CORDONED) && unschedulable(node);
+    // Nodes are looked up by metadata alone; what is not known to be schedulable is made so.
+    let uncordon = has(CORDONED) && (node.spec.is_none() || unschedulable(node));
     if has(CORDONED) {
         change.insert(CORDONED, None);
     }
     mark(node, change, uncordon.then_some(false), Proceed::Always)
+}
+
+/// The Node carries any mark of ours.
+pub(crate) fn is_marked(node: &Node) -> bool {
+    [SURGE_FOR, DO_NOT_DISRUPT_OWNED, CORDONED].iter().any(|key| node.annotations().contains_key(*key))
 }
 
 /// The Node carries the mark of the rotation of `claim`.

@@ -12,6 +12,7 @@ use kube::ResourceExt;
 
 use crate::karpenter::{NodeClaim, NodePool};
 use crate::resolve::Resolution;
+use crate::sweep::Leftovers;
 
 /// How placeholders are made on this installation; the same for all pools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,10 +36,14 @@ pub struct Observation {
     pub claims: Vec<NodeClaim>,
     /// Its nodes, from the cache.
     pub nodes: Vec<Node>,
+    /// Its placeholders, from the cache.
+    pub placeholders: Vec<Pod>,
     /// How placeholders are made.
     pub settings: Settings,
     /// Live reads about one claim.
     pub close_up: Option<CloseUp>,
+    /// Live reads of all that may carry our marks.
+    pub leftovers: Option<Leftovers>,
 }
 
 /// Live reads about one claim, all later than the step's first look at the pool.
@@ -60,7 +65,7 @@ pub struct CloseUp {
     pub pods_on_candidate: Option<Vec<Pod>>,
     /// Pods bound to the surge Node.
     pub pods_on_surge_node: Option<Vec<Pod>>,
-    /// All Nodes of the pool, to find those that carry our marks.
+    /// All Nodes of the pool, by metadata alone, to find those that carry our marks.
     pub pool_nodes: Option<Vec<Node>>,
 }
 
@@ -76,8 +81,10 @@ pub enum Look {
     PodsOnCandidate,
     /// The Pods bound to the surge Node, to guard a reap.
     PodsOnSurgeNode,
-    /// All Nodes of the pool, to take our marks off.
+    /// All Nodes of the pool, to take our marks off; their metadata is enough.
     PoolNodes,
+    /// All that may carry our marks in the pool, then the anchors of all pools, then the pool.
+    Leftovers,
 }
 
 /// Either a value, or what must be seen first.
@@ -90,6 +97,10 @@ impl Observation {
             Some(close_up) if close_up.name == name => Seen::Continue(close_up),
             Some(_) | None => Seen::Break(Look::CloseUp { claim: name.to_owned() }),
         }
+    }
+
+    pub(super) fn leftovers(&self) -> Seen<&Leftovers> {
+        self.leftovers.as_ref().map_or(Seen::Break(Look::Leftovers), Seen::Continue)
     }
 
     /// The pool's nodes by name: those of the cache, but the candidate's of the close-up as it is now.

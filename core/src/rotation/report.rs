@@ -22,6 +22,8 @@ pub enum Activity {
     Infeasible,
     /// A start gate is closed.
     Gated(Closed),
+    /// What no rotation owns is removed, before anything else begins.
+    Sweeping,
     /// A claim of the pool still drains from a rotation whose anchor is gone.
     OrphanDraining(String),
     /// No claim is eligible; the census says why.
@@ -73,6 +75,7 @@ impl Activity {
             | Self::StaticNodePool
             | Self::Infeasible
             | Self::Gated(_)
+            | Self::Sweeping
             | Self::OrphanDraining(_)
             | Self::NoEligibleClaim
             | Self::NoHeadroom(_) => None,

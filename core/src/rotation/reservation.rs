@@ -20,7 +20,7 @@ pub(super) fn dead(pod: &Pod, claim: &str) -> bool {
 }
 
 /// Deletes the placeholder that was observed, and no namesake of it.
-pub(super) fn delete_placeholder(pod: &Pod) -> Effect {
+pub(crate) fn delete_placeholder(pod: &Pod) -> Effect {
     Effect::DeletePlaceholder { namespace: pod.namespace().unwrap_or_default(), pod: Target::of(pod) }
 }
 

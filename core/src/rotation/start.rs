@@ -1,8 +1,6 @@
 //! The start of a rotation: gates, candidate, headroom, anchor (§5.2 steps 2 and 3).
 
-use kube::ResourceExt;
-
-use crate::annotation::{ACTIVE_ROTATION, ClaimState, stored};
+use crate::annotation::{ACTIVE_ROTATION, stored};
 use crate::gate;
 use crate::headroom;
 use crate::policy::finding::Level;
@@ -12,7 +10,7 @@ use crate::rotation::observation::Seen;
 use crate::rotation::pass::{Pass, Rotation};
 use crate::rotation::report::Activity;
 use crate::rotation::reservation;
-use crate::rotation::{Decision, Next, fallback, opening};
+use crate::rotation::{Decision, Next, fallback, opening, orphan};
 use crate::schedule::LONG_REQUEUE;
 use crate::selection::Candidate;
 
@@ -22,6 +20,9 @@ pub(super) fn start(pass: &Pass<'_>) -> Seen<Decision> {
 }
 
 fn choose(pass: &Pass<'_>) -> Seen<Decision> {
+    if let Some(sweep) = orphan::put_right(pass)? {
+        return Seen::Continue(sweep);
+    }
     if let Some(refusal) = refusal(pass) {
         return Seen::Continue(refusal);
     }
@@ -100,12 +101,5 @@ fn refusal(pass: &Pass<'_>) -> Option<Decision> {
     if findings.iter().any(|finding| finding.level == Level::Fatal) {
         return Some(pass.rest(Activity::Infeasible, wait));
     }
-    orphan(pass).map(|name| pass.rest(Activity::OrphanDraining(name), wait))
-}
-
-/// A claim that still drains from a rotation whose anchor is gone: a second one must wait for it (review 6).
-fn orphan(pass: &Pass<'_>) -> Option<String> {
-    let mut claims = pass.observation.claims.iter();
-    let orphan = claims.find(|claim| claim.deleting() && claim.marks(pass.now).state == ClaimState::Draining);
-    orphan.map(ResourceExt::name_any)
+    orphan::draining(pass).map(|name| pass.rest(Activity::OrphanDraining(name), wait))
 }

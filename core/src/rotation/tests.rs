@@ -3,6 +3,7 @@
 mod fallback;
 mod governance;
 mod missed_window;
+mod orphans;
 mod unfit;
 mod world;
 
@@ -34,6 +35,7 @@ fn outcomes(told: &[Announcement]) -> Vec<Outcome> {
         | Announcement::GovernanceLost { .. }
         | Announcement::ForeignAnchor { .. }
         | Announcement::WindowMissed { .. }
+        | Announcement::Swept(_)
         | Announcement::ReservationLost { .. } => None,
     };
     told.iter().filter_map(outcome).collect()

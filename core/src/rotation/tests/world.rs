@@ -18,6 +18,7 @@ use crate::rotation::effect::{Effect, Planned, Proceed, Target};
 use crate::rotation::observation::{CloseUp, Look, Observation, Settings};
 use crate::rotation::report::Activity;
 use crate::rotation::{Decision, Next, step};
+use crate::sweep::{self, Leftovers, Marked};
 
 pub(super) fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -198,8 +199,22 @@ impl World {
             claims: self.claims.values().cloned().collect(),
             nodes: self.nodes.values().cloned().collect(),
             settings: Settings { namespace: "system".to_owned(), placeholder_image: "pause".to_owned(), priority_class: "low".to_owned() },
+            placeholders: self.placeholders(),
             close_up: None,
+            leftovers: None,
         }
+    }
+
+    fn placeholders(&self) -> Vec<Pod> {
+        self.pods.values().filter(|pod| pod.labels().contains_key(SURGE_FOR)).cloned().collect()
+    }
+
+    /// What a live look by metadata alone finds.
+    pub(super) fn marked(&self) -> Marked {
+        let placeholders = self.placeholders().into_iter().map(|pod| Pod { metadata: pod.metadata, ..Pod::default() }).collect();
+        let nodes = self.nodes.values().map(|node| Node { metadata: node.metadata.clone(), ..Node::default() }).collect();
+        let claim = |claim: &NodeClaim| NodeClaim { metadata: claim.metadata.clone(), ..NodeClaim::default() };
+        Marked { placeholders, nodes, claims: self.claims.values().map(claim).collect() }
     }
 
     fn decide_from(&self, mut observation: Observation) -> Decision {
@@ -243,12 +258,18 @@ impl World {
             observation.close_up = Some(close_up);
             return;
         }
+        if look == Look::Leftovers {
+            observation.leftovers =
+                Some(Leftovers { marked: self.marked(), anchored: sweep::anchored(std::slice::from_ref(&self.pool), self.now) });
+            observation.pool = self.pool.clone();
+            return;
+        }
         let close_up = observation.close_up.as_mut().unwrap();
         match look {
-            Look::CloseUp { .. } => panic!("served above"),
+            Look::CloseUp { .. } | Look::Leftovers => panic!("served above"),
             Look::PodsOnCandidate => close_up.pods_on_candidate = Some(pods_on(close_up.node.as_ref())),
             Look::PodsOnSurgeNode => close_up.pods_on_surge_node = Some(pods_on(close_up.surge_node.as_ref())),
-            Look::PoolNodes => close_up.pool_nodes = Some(self.nodes.values().cloned().collect()),
+            Look::PoolNodes => close_up.pool_nodes = Some(self.marked().nodes),
         }
     }
 
