@@ -50,6 +50,8 @@ pub const CORDONED: &str = "noderotation.io/cordoned";
 pub const CORRELATION: &str = "noderotation.io/correlation";
 /// Karpenter's protection against voluntary disruption; in force only with the exact value `true`.
 pub const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
+/// Karpenter's word on a NodeClaim for when it ends the drain by force, RFC 3339.
+pub const TERMINATION_TIMESTAMP: &str = "karpenter.sh/nodeclaim-termination-timestamp";
 /// Karpenter's label that names the NodePool of a NodeClaim or Node.
 pub const NODEPOOL_LABEL: &str = "karpenter.sh/nodepool";
 /// Karpenter's taint on a node that it has begun to take away.

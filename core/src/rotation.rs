@@ -21,6 +21,7 @@ pub mod report;
 pub(crate) mod reservation;
 mod rollback;
 mod start;
+mod stuck;
 mod surge;
 #[cfg(test)]
 mod tests;
@@ -71,6 +72,9 @@ pub fn step(observation: &Observation, now: Timestamp) -> Seen<Decision> {
 
 /// Drives the rotation in flight; there is at most one per pool (I1).
 fn advance(pass: &Pass<'_>, name: &str) -> Seen<Decision> {
+    if let Some(drain) = draining::undisturbed(pass, name) {
+        return Seen::Continue(drain);
+    }
     let close_up = pass.observation.close_up(name)?;
     let Some(claim) = &close_up.claim else {
         return completion::complete(pass, close_up);

@@ -168,11 +168,9 @@ pub(crate) fn notice_event(pool: &NodePool, notice: &Notice) -> EventRecord {
         Notice::SurgeRejected { claim, message } => {
             warning(claim, "SurgeRejected", "ProvisionSurge", format!("The placeholder cannot be created: {message}"))
         }
-        Notice::DrainStuck { claim } => on_pool(
-            "DrainStuck",
-            "RotateNode",
-            format!("The drain of NodeClaim {claim} exceeds its terminationGracePeriod; the pool waits for it."),
-        ),
+        Notice::DrainStuck { claim, waits_for } => {
+            Text { related: Some(claim.clone()), ..on_pool("DrainStuck", "RotateNode", stuck(claim, waits_for)) }
+        }
     };
     let mut record = record(pool, text);
     if let Notice::Finding { code, .. } = notice {
@@ -242,6 +240,13 @@ fn expired(deadline_reached: Option<bool>) -> &'static str {
         Some(false) => "It was deleted before a replacement was ready, though its deadline had not come. The rotation was given up.",
         None => "It is gone before a replacement was ready. The rotation was given up.",
     }
+}
+
+fn stuck(claim: &str, waits_for: &str) -> String {
+    let waits_for = if waits_for.is_empty() { String::new() } else { format!(" It waits for this: {waits_for}.") };
+    format!(
+        "The drain of NodeClaim {claim} takes longer than its terminationGracePeriod allows; no other node of the pool is rotated until it is over.{waits_for}"
+    )
 }
 
 fn restored(claim: &str) -> String {

@@ -1,6 +1,7 @@
 //! Reads: the first look from the watch caches, every further one live.
 
 use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{Api, ListParams};
 use kube::{Resource, ResourceExt};
 use noderotation_core::karpenter::{NodeClaim, NodePool};
@@ -67,6 +68,10 @@ pub(crate) async fn look(context: &Context, observation: &mut Observation, look:
             let pods = pods_on(context, observation, |c| c.surge_node.as_ref().map(ResourceExt::name_any)).await?;
             set(observation, |close_up| close_up.pods_on_surge_node = Some(pods));
         }
+        Look::Budgets => {
+            let budgets = budgets(context).await?;
+            set(observation, |close_up| close_up.budgets = Some(budgets));
+        }
         Look::PoolNodes => {
             let nodes = markers::nodes(context, Some(&observation.pool.name_any())).await?;
             set(observation, |close_up| close_up.pool_nodes = Some(nodes));
@@ -122,6 +127,16 @@ async fn pods_on(context: &Context, observation: &Observation, node: impl Fn(&Cl
     let api: Api<Pod> = Api::all(context.client.clone());
     let params = ListParams::default().fields(&format!("spec.nodeName={node}"));
     Ok(api.list(&params).await.map_err(reading(format!("the pods on node {node}")))?.items)
+}
+
+/// All budgets. They are for people to read, so a missing right to list them stops nothing.
+async fn budgets(context: &Context) -> Result<Vec<PodDisruptionBudget>, Error> {
+    let api: Api<PodDisruptionBudget> = Api::all(context.client.clone());
+    match api.list(&ListParams::default()).await {
+        Ok(budgets) => Ok(budgets.items),
+        Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(Vec::new()),
+        Err(error) => Err(reading("the PodDisruptionBudgets")(error)),
+    }
 }
 
 async fn get_named<K>(context: &Context, name: Option<String>) -> Result<Option<K>, Error>

@@ -9,7 +9,7 @@ use kube::core::DeserializeGuard;
 use kube::runtime::controller::{self, Action};
 use kube::runtime::reflector;
 use kube::runtime::watcher::Event;
-use noderotation_core::annotation::{ACTIVE_ROTATION, CORDONED, SURGE_FOR};
+use noderotation_core::annotation::{ACTIVE_ROTATION, ACTIVE_ROTATION_STATE, CORDONED, SURGE_FOR};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -242,4 +242,20 @@ async fn a_race_that_somebody_else_has_won_leaves_nothing_to_do() {
     });
     bench.pass(&shared).await.unwrap();
     assert_eq!(bench.annotation(NODEPOOLS, "pool", ACTIVE_ROTATION), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stuck_drain_asks_what_it_waits_for_and_goes_on_where_it_may_not_ask() {
+    let bench = Bench::new();
+    let mut pool = bench.api.get(NODEPOOLS, "pool").unwrap();
+    pool["metadata"]["annotations"] = json!({ACTIVE_ROTATION: "old", ACTIVE_ROTATION_STATE: "draining"});
+    bench.api.put(NODEPOOLS, &pool);
+    let mut old = claim("old");
+    old["metadata"]["deletionTimestamp"] = json!("2026-01-07T02:00:00Z");
+    bench.api.put(NODECLAIMS, &old);
+    bench.api.refuse_next("LIST poddisruptionbudgets", 403, "Forbidden", 1);
+    bench.pass(&bench.lead()).await.unwrap();
+    assert!(bench.api.asked().contains(&"LIST pods spec.nodeName=old".to_owned()));
+    assert!(bench.counted("noderotation_drain_stuck{nodepool=\"pool\"} 1"));
+    assert!(bench.api.writes().is_empty());
 }

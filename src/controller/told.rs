@@ -2,7 +2,7 @@
 //!
 //! In memory only: a restart tells each once more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use noderotation_core::rotation::announcement::Notice;
 
@@ -11,7 +11,7 @@ use noderotation_core::rotation::announcement::Notice;
 pub(super) struct Told {
     /// The pool that it was told of; a namesake created later is another pool.
     uid: Option<String>,
-    /// What held in the pass before.
+    /// The subjects of what held in the pass before.
     notices: BTreeSet<Notice>,
     /// A pool stays static for its whole life, so this is told once and not each time that nothing else is the matter.
     static_pool: bool,
@@ -24,11 +24,11 @@ impl Told {
         if self.uid.as_deref() != uid {
             *self = Self { uid: uid.map(str::to_owned), ..Self::default() };
         }
-        let notices: BTreeSet<Notice> = notices.into_iter().collect();
-        let again = |notice: &&Notice| self.static_pool && matches!(notice, Notice::StaticNodePool);
-        let news: Vec<Notice> = notices.difference(&self.notices).filter(|notice| !again(notice)).cloned().collect();
-        self.static_pool |= notices.contains(&Notice::StaticNodePool);
-        self.notices = notices;
+        let notices: BTreeMap<Notice, Notice> = notices.into_iter().map(|notice| (notice.subject(), notice)).collect();
+        let known = |subject: &Notice| self.notices.contains(subject) || self.static_pool && *subject == Notice::StaticNodePool;
+        let news: Vec<Notice> = notices.iter().filter(|(subject, _)| !known(subject)).map(|(_, notice)| notice.clone()).collect();
+        self.static_pool |= notices.contains_key(&Notice::StaticNodePool);
+        self.notices = notices.into_keys().collect();
         news
     }
 
@@ -54,6 +54,15 @@ mod tests {
         let passes = [vec![frozen()], vec![frozen()], vec![], vec![frozen(), Notice::ShortLead { claim: "a".to_owned() }], vec![frozen()]];
         let news = passes.map(|notices| told.news(Some("1"), notices).len());
         assert_eq!(news, [1, 0, 0, 2, 0]);
+    }
+
+    #[test]
+    fn a_drain_that_stays_stuck_is_told_once_while_its_pods_change() {
+        let mut told = Told::default();
+        let stuck = |claim: &str, waits_for: &str| Notice::DrainStuck { claim: claim.to_owned(), waits_for: waits_for.to_owned() };
+        assert_eq!(told.news(None, [stuck("a", "two Pods")]), [stuck("a", "two Pods")]);
+        assert_eq!(told.news(None, [stuck("a", "one Pod")]), []);
+        assert_eq!(told.news(None, [stuck("b", "one Pod")]), [stuck("b", "one Pod")]);
     }
 
     #[test]

@@ -238,10 +238,28 @@ pub enum Notice {
     DrainStuck {
         /// The old claim.
         claim: String,
+        /// Phase, Pods and budgets, as far as known.
+        waits_for: String,
     },
 }
 
 impl Notice {
+    /// The notice without what may change while the same state of affairs goes on.
+    #[must_use]
+    pub fn subject(&self) -> Self {
+        match self {
+            Self::DrainStuck { claim, .. } => Self::DrainStuck { claim: claim.clone(), waits_for: String::new() },
+            Self::Finding { .. }
+            | Self::ShortLead { .. }
+            | Self::PolicyConflict { .. }
+            | Self::StaticNodePool
+            | Self::FreezeUnparsable { .. }
+            | Self::InsufficientHeadroom { .. }
+            | Self::SurgeUnschedulable { .. }
+            | Self::SurgeRejected { .. } => self.clone(),
+        }
+    }
+
     /// The headroom notice for `claim`.
     #[must_use]
     pub fn headroom(claim: &str, shortfalls: &[Shortfall]) -> Self {

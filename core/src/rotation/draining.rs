@@ -3,44 +3,59 @@
 //! Once the delete is sent nothing can be rolled back: the gate stays held until the claim is gone, however long that
 //! takes, because a second rotation would take a second node (I1).
 
-use std::time::Duration;
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
 
 use crate::annotation::{ACTIVE_ROTATION_STATE, DRAINING_AT, SURGE_PATH, SURGE_WAIT};
-use crate::karpenter::node_leaving;
+use crate::karpenter::{NodeClaim, node_leaving};
 use crate::placeholder;
-use crate::rotation::announcement::{Announcement, Notice};
+use crate::rotation::announcement::Announcement;
 use crate::rotation::effect::{Effect, Planned};
 use crate::rotation::fallback::state_draining;
 use crate::rotation::observation::Seen;
-use crate::rotation::pass::Rotation;
+use crate::rotation::pass::{Pass, Rotation};
 use crate::rotation::report::Activity;
 use crate::rotation::reservation::delete_placeholder;
 use crate::rotation::surge::surge_ready;
-use crate::rotation::{Decision, Next};
-use crate::schedule::{self, SHORT_REQUEUE};
+use crate::rotation::{Decision, Next, stuck};
+use crate::schedule::SHORT_REQUEUE;
 
 /// Waits for the drain, or sends the delete that a crash has kept back.
 pub(super) fn drain(rotation: &Rotation<'_>) -> Seen<Decision> {
-    Seen::Continue(if rotation.claim.deleting() { wait(rotation) } else { resume(rotation) })
+    if rotation.claim.deleting() { wait(rotation) } else { Seen::Continue(resume(rotation)) }
 }
 
-fn wait(rotation: &Rotation<'_>) -> Decision {
+/// A drain of which the caches show nothing but that it goes on: it may take a day, and live reads would tell no more
+/// (review 28). `None` when there is something to look at.
+pub(super) fn undisturbed(pass: &Pass<'_>, name: &str) -> Option<Decision> {
+    let observation = pass.observation;
+    if observation.close_up.is_some() || !pass.marks.draining {
+        return None;
+    }
+    let claim = observation.claims.iter().find(|claim| claim.name_any() == name && claim.deleting())?;
+    let disturbed = stuck::is_stuck(claim, pass.now) || observation.placeholders.iter().any(|pod| looks_worthless(pass, pod));
+    (!disturbed).then(|| pass.rest(Activity::Draining(name.to_owned()), Next::After(SHORT_REQUEUE)))
+}
+
+/// As far as the caches show, the placeholder reserves nothing.
+fn looks_worthless(pass: &Pass<'_>, pod: &Pod) -> bool {
+    let host = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).filter(|host| !host.is_empty());
+    let Some(host) = host else {
+        return pass.marks.forceful_fallback;
+    };
+    let node = pass.observation.nodes.iter().find(|node| node.name_any() == host);
+    let claim = pass.observation.claims.iter().find(|claim| claim.node_name() == Some(host));
+    node.is_some_and(node_leaving) || claim.is_some_and(NodeClaim::deleting)
+}
+
+fn wait(rotation: &Rotation<'_>) -> Seen<Decision> {
+    let stuck =
+        if stuck::is_stuck(rotation.claim, rotation.pass.now) { Some(stuck::notice(rotation.close_up, rotation.claim)?) } else { None };
     let effects = Vec::from_iter(release_dying_host(rotation).or_else(|| release_unbound(rotation)));
     let mut decision = rotation.pass.act(Activity::Draining(rotation.name()), effects, Next::After(SHORT_REQUEUE));
-    if drain_stuck(rotation) {
-        decision.report.drain_stuck = true;
-        decision.notices.push(Notice::DrainStuck { claim: rotation.name() });
-    }
-    decision
-}
-
-/// The drain exceeds the claim's own grace period and the buffer (§5.2, stuck drain).
-fn drain_stuck(rotation: &Rotation<'_>) -> bool {
-    let Some(since) = &rotation.claim.metadata.deletion_timestamp else {
-        return false;
-    };
-    let elapsed: Duration = rotation.pass.now.duration_since(since.0).try_into().unwrap_or_default();
-    elapsed > schedule::drain_bound(rotation.claim.spec.termination_grace_period())
+    decision.report.drain_stuck = stuck.is_some();
+    decision.notices.extend(stuck);
+    Seen::Continue(decision)
 }
 
 /// A placeholder on a host that is itself being taken away reserves nothing, and its `do-not-disrupt` would hold up

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::ResourceExt;
 
 use crate::karpenter::{NodeClaim, NodePool};
@@ -65,6 +66,8 @@ pub struct CloseUp {
     pub pods_on_candidate: Option<Vec<Pod>>,
     /// Pods bound to the surge Node.
     pub pods_on_surge_node: Option<Vec<Pod>>,
+    /// All PodDisruptionBudgets; none where nobody may list them.
+    pub budgets: Option<Vec<PodDisruptionBudget>>,
     /// All Nodes of the pool, by metadata alone, to find those that carry our marks.
     pub pool_nodes: Option<Vec<Node>>,
 }
@@ -81,6 +84,8 @@ pub enum Look {
     PodsOnCandidate,
     /// The Pods bound to the surge Node, to guard a reap.
     PodsOnSurgeNode,
+    /// All PodDisruptionBudgets, to say what a drain waits for.
+    Budgets,
     /// All Nodes of the pool, to take our marks off; their metadata is enough.
     PoolNodes,
     /// All that may carry our marks in the pool, then the anchors of all pools, then the pool.
@@ -125,6 +130,10 @@ impl CloseUp {
 
     pub(super) fn pods_on_surge_node(&self) -> Seen<&[Pod]> {
         seen(self.pods_on_surge_node.as_deref(), Look::PodsOnSurgeNode)
+    }
+
+    pub(super) fn budgets(&self) -> Seen<&[PodDisruptionBudget]> {
+        seen(self.budgets.as_deref(), Look::Budgets)
     }
 
     pub(super) fn pool_nodes(&self) -> Seen<&[Node]> {

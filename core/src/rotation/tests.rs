@@ -1,5 +1,6 @@
 //! Whole rotations through a small world, cut off after every single write.
 
+mod drains;
 mod fallback;
 mod governance;
 mod missed_window;
@@ -369,18 +370,6 @@ fn an_anchor_on_another_pools_claim_is_released_and_the_claim_untouched() {
     assert!(matches!(told.as_slice(), [Announcement::ForeignAnchor { .. }]));
     assert!(!world.anchored());
     assert_eq!(world.claims.get("foreign"), Some(&before));
-}
-
-#[test]
-fn a_stuck_drain_is_told_and_keeps_the_gate() {
-    let mut world = world();
-    world.pass();
-    world.provision();
-    world.pass();
-    world.advance(SignedDuration::from_mins(63));
-    world.pass();
-    assert!(world.stuck && world.anchored());
-    assert!(world.notices.contains(&Notice::DrainStuck { claim: OLD.to_owned() }));
 }
 
 #[test]

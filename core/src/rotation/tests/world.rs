@@ -1,10 +1,12 @@
 //! A small world: objects with versions, a controller that can be cut off, and Karpenter's part by hand.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus, Taint};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::ResourceExt;
@@ -86,7 +88,10 @@ pub(super) struct World {
     pub(super) claims: BTreeMap<String, NodeClaim>,
     pub(super) nodes: BTreeMap<String, Node>,
     pub(super) pods: BTreeMap<String, Pod>,
+    pub(super) budgets: Vec<PodDisruptionBudget>,
     pub(super) deleted: Vec<String>,
+    /// How often a step has asked for a live look.
+    pub(super) looks: Cell<usize>,
     pub(super) log: Vec<String>,
     pub(super) notices: Vec<Notice>,
     pub(super) stuck: bool,
@@ -116,7 +121,9 @@ impl World {
             claims: names.iter().map(|name| ((*name).to_owned(), claim_named(name, "2026-01-01T00:00:00Z"))).collect(),
             nodes: names.iter().map(|name| ((*name).to_owned(), node_named(name))).collect(),
             pods: BTreeMap::new(),
+            budgets: Vec::new(),
             deleted: Vec::new(),
+            looks: Cell::new(0),
             log: Vec::new(),
             notices: Vec::new(),
             stuck: false,
@@ -238,6 +245,7 @@ impl World {
     }
 
     fn look(&self, observation: &mut Observation, look: Look) {
+        self.looks.set(self.looks.get() + 1);
         let pods_on = |node: Option<&Node>| {
             let name = node.map(ResourceExt::name_any);
             self.pods.values().filter(|pod| pod.spec.as_ref().unwrap().node_name == name && name.is_some()).cloned().collect()
@@ -268,6 +276,7 @@ impl World {
         match look {
             Look::CloseUp { .. } | Look::Leftovers => panic!("served above"),
             Look::PodsOnCandidate => close_up.pods_on_candidate = Some(pods_on(close_up.node.as_ref())),
+            Look::Budgets => close_up.budgets = Some(self.budgets.clone()),
             Look::PodsOnSurgeNode => close_up.pods_on_surge_node = Some(pods_on(close_up.surge_node.as_ref())),
             Look::PoolNodes => close_up.pool_nodes = Some(self.marked().nodes),
         }
