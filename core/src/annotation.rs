@@ -42,6 +42,8 @@ pub const SURGE_CLAIM: &str = "noderotation.io/surge-claim";
 pub const ROLLBACK: &str = "noderotation.io/rollback";
 /// Pod label and Node annotation: the old NodeClaim of the rotation (§5.3).
 pub const SURGE_FOR: &str = "noderotation.io/surge-for";
+/// Placeholder: what it was made to request, `name=value,…`; somebody may change that on the way in (review 10).
+pub const REQUESTS: &str = "noderotation.io/requests";
 /// Node: we, not an operator of the cluster, set [`DO_NOT_DISRUPT`] (§5.3).
 pub const DO_NOT_DISRUPT_OWNED: &str = "noderotation.io/do-not-disrupt-owned";
 /// Node: we, not an operator of the cluster, made it unschedulable (§5.3).
@@ -84,6 +86,22 @@ pub fn stored(at: Timestamp) -> Timestamp {
 fn read_stamp(annotations: &Map, key: &str, now: Timestamp) -> Option<Timestamp> {
     let at: Timestamp = annotations.get(key)?.parse().ok()?;
     Some(if at.duration_since(now) > FUTURE_TOLERANCE { now } else { at })
+}
+
+/// A stamp more than 15 minutes ahead of `now`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// Its key.
+    pub key: &'static str,
+    /// As written.
+    pub value: String,
+}
+
+/// Those of `keys` whose stamps are too far ahead.
+fn ahead(annotations: &Map, keys: &[&'static str], now: Timestamp) -> Vec<Ahead> {
+    let too_far = |text: &String| text.parse::<Timestamp>().is_ok_and(|at| at.duration_since(now) > FUTURE_TOLERANCE);
+    let found = keys.iter().filter_map(|key| Some((*key, annotations.get(*key).filter(|text| too_far(text))?.clone())));
+    found.map(|(key, value)| Ahead { key, value }).collect()
 }
 
 /// The freeze annotation of a NodePool (D6).
@@ -138,6 +156,8 @@ pub struct PoolMarks {
     pub last_rotation_at: Option<Timestamp>,
     /// Last failure.
     pub last_failure_at: Option<Timestamp>,
+    /// Stamps of pauses that are too far ahead to be true.
+    pub ahead: Vec<Ahead>,
     /// The occurrence that was seen open.
     pub window_opened_at: OpenedAt,
     /// The operator's veto.
@@ -152,12 +172,14 @@ impl PoolMarks {
         Self {
             anchor: text(ACTIVE_ROTATION),
             draining: text(ACTIVE_ROTATION_STATE).as_deref() == Some("draining"),
-            draining_at: read_stamp(annotations, DRAINING_AT, now),
+            // Only measured from, so that one that cannot be true is left out of the measure.
+            draining_at: read_stamp(annotations, DRAINING_AT, now).filter(|_| ahead(annotations, &[DRAINING_AT], now).is_empty()),
             surge_wait: text(SURGE_WAIT).and_then(|t| crate::duration::parse(&t).ok()),
             surge_path: text(SURGE_PATH),
             forceful_fallback: text(ROTATION_MODE).as_deref() == Some("forceful-fallback"),
             last_rotation_at: read_stamp(annotations, LAST_ROTATION_AT, now),
             last_failure_at: read_stamp(annotations, LAST_FAILURE_AT, now),
+            ahead: ahead(annotations, &[LAST_ROTATION_AT, LAST_FAILURE_AT], now),
             window_opened_at: OpenedAt::read(annotations, now),
             freeze: match text(FREEZE) {
                 None => Freeze::None,
@@ -236,6 +258,8 @@ pub struct ClaimMarks {
     pub retry_count: u32,
     /// The claim that the placeholder was bound to.
     pub surge_claim: Option<String>,
+    /// Stamps of attempts that are too far ahead to be true.
+    pub ahead: Vec<Ahead>,
     /// A rollback has begun.
     pub rollback: Option<Rollback>,
 }
@@ -258,6 +282,7 @@ impl ClaimMarks {
             failed_at: read_stamp(annotations, FAILED_AT, now),
             retry_count: text(RETRY_COUNT).and_then(|t| t.parse().ok()).unwrap_or(0),
             surge_claim: text(SURGE_CLAIM).filter(|t| !t.is_empty()).map(str::to_owned),
+            ahead: ahead(annotations, &[STARTED_AT, FAILED_AT], now),
             rollback: text(ROLLBACK).map(|t| if t == "governanceLost" { Rollback::GovernanceLost } else { Rollback::ReadyTimeout }),
         }
     }
@@ -306,6 +331,17 @@ mod tests {
         assert_eq!(read("2027-01-01T00:00:00Z"), Some(at(NOW)));
         assert_eq!(read("2026-01-07T02:10:00Z"), Some(at("2026-01-07T02:10:00Z")));
         assert_eq!(read("yesterday"), None);
+    }
+
+    #[test]
+    fn stamps_that_cannot_be_true_are_named() {
+        let far = "2026-01-07T02:15:01Z";
+        let keys = |found: Vec<Ahead>| found.into_iter().map(|ahead| ahead.key).collect::<Vec<_>>();
+        let pool = [(LAST_ROTATION_AT, far), (LAST_FAILURE_AT, "2026-01-07T02:15:00Z"), (DRAINING_AT, far)];
+        let pool = PoolMarks::read(&map(&pool), at(NOW));
+        assert_eq!((keys(pool.ahead), pool.draining_at), (vec![LAST_ROTATION_AT], None));
+        let claim = ClaimMarks::read(&map(&[(STARTED_AT, far), (FAILED_AT, "soon")]), at(NOW));
+        assert_eq!(keys(claim.ahead), [STARTED_AT]);
     }
 
     #[test]

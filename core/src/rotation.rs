@@ -3,6 +3,7 @@
 //! [`step`] is total: whatever can be observed has an outcome. It returns the writes in order, what to tell once each
 //! has landed, why this and not that, and when to look again. It never waits, and it remembers nothing.
 
+mod ahead;
 pub mod announcement;
 mod cleanup;
 mod completion;

@@ -82,6 +82,10 @@ fn text(announcement: &Announcement) -> Option<Text> {
         Announcement::ReservationLost { claim, why } => {
             warning(claim, "ReservationLost", "ProvisionSurge", format!("The reserved capacity is no longer sound: {why}."))
         }
+        Announcement::StampInFuture { claim, key, value } => stamp_in_future(claim.as_deref(), key, value),
+        Announcement::UnrecognisedOptOut { claim, node, value } => {
+            warning(claim, "UnrecognisedOptOut", "RotateNode", unrecognised(node, value))
+        }
         Announcement::Swept(Swept::Claim { claim }) => warning(
             claim,
             "RotationFailed",
@@ -240,6 +244,21 @@ fn expired(deadline_reached: Option<bool>) -> &'static str {
         Some(false) => "It was deleted before a replacement was ready, though its deadline had not come. The rotation was given up.",
         None => "It is gone before a replacement was ready. The rotation was given up.",
     }
+}
+
+fn stamp_in_future(claim: Option<&str>, key: &str, value: &str) -> Text {
+    let note = format!("The annotation {key} was {value}, which is in the future; it counts as now. Is a clock wrong?");
+    match claim {
+        Some(claim) => warning(claim, "StampInFuture", "RotateNode", note),
+        None => Text { type_: EventType::Warning, ..normal("StampInFuture", "EvaluateNodePool", note) },
+    }
+}
+
+fn unrecognised(node: &str, value: &str) -> String {
+    format!(
+        "Node {node} had karpenter.sh/do-not-disrupt: {value:?}, which protects no Node; it was replaced for the rotation. Write \"true\" to keep a \
+         Node from being rotated."
+    )
 }
 
 fn stuck(claim: &str, waits_for: &str) -> String {

@@ -7,6 +7,7 @@ use noderotation_core::rotation::announcement::{Announcement, Swept};
 use tracing::{info, warn};
 
 /// One line per transition, with the keys that existing log queries use.
+#[expect(clippy::too_many_lines, reason = "one plain arm for each line of the log")]
 pub(super) fn log(nodepool: &str, announcement: &Announcement) {
     match announcement {
         Announcement::Started { claim, age, deadline, eligible, surgeless } => info!(
@@ -63,6 +64,12 @@ pub(super) fn log(nodepool: &str, announcement: &Announcement) {
         }
         Announcement::WindowMissed { opened_at, eligible, in_backoff } => {
             warn!(nodepool, windowOpenedAt = stamp(*opened_at), eligible, inBackoff = in_backoff, "maintenance window missed")
+        }
+        Announcement::StampInFuture { claim, key, value } => {
+            warn!(nodepool, nodeclaim = claim, key, value, "stamp in the future, taken as now")
+        }
+        Announcement::UnrecognisedOptOut { claim, node, value } => {
+            warn!(nodepool, nodeclaim = claim, node, value, "do-not-disrupt without effect was replaced");
         }
         Announcement::Swept(swept) => log_swept(nodepool, swept),
         Announcement::ReservationLost { claim, why } => {

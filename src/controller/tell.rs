@@ -63,6 +63,8 @@ impl Teller {
             | Announcement::DrainStarted { .. }
             | Announcement::GovernanceLost { .. }
             | Announcement::ForeignAnchor { .. }
+            | Announcement::StampInFuture { .. }
+            | Announcement::UnrecognisedOptOut { .. }
             | Announcement::Swept(Swept::Placeholder { .. } | Swept::Node { .. } | Swept::Anchor { .. } | Swept::Companions)
             | Announcement::ReservationLost { .. } => {}
         }

@@ -133,6 +133,24 @@ pub enum Announcement {
     },
     /// Something that no rotation owned is put right.
     Swept(Swept),
+    /// A stamp was too far ahead to be true; it counts as now, and says so.
+    StampInFuture {
+        /// The claim that carried it; `None` is the pool.
+        claim: Option<String>,
+        /// Its key.
+        key: &'static str,
+        /// As it was written.
+        value: String,
+    },
+    /// A Node carried a `do-not-disrupt` that protects nothing; ours has replaced it.
+    UnrecognisedOptOut {
+        /// The old claim.
+        claim: String,
+        /// The Node.
+        node: String,
+        /// As it was written.
+        value: String,
+    },
     /// An occurrence of the window has closed without a success, although claims were due.
     WindowMissed {
         /// When it opened.

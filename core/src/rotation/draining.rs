@@ -8,14 +8,13 @@ use kube::ResourceExt;
 
 use crate::annotation::{ACTIVE_ROTATION_STATE, DRAINING_AT, SURGE_PATH, SURGE_WAIT};
 use crate::karpenter::{NodeClaim, node_leaving};
-use crate::placeholder;
 use crate::rotation::announcement::Announcement;
 use crate::rotation::effect::{Effect, Planned};
 use crate::rotation::fallback::state_draining;
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::{Pass, Rotation};
 use crate::rotation::report::Activity;
-use crate::rotation::reservation::delete_placeholder;
+use crate::rotation::reservation::{delete_placeholder, release_dying_host};
 use crate::rotation::surge::surge_ready;
 use crate::rotation::{Decision, Next, stuck};
 use crate::schedule::SHORT_REQUEUE;
@@ -58,26 +57,11 @@ fn wait(rotation: &Rotation<'_>) -> Seen<Decision> {
     Seen::Continue(decision)
 }
 
-/// A placeholder on a host that is itself being taken away reserves nothing, and its `do-not-disrupt` would hold up
-/// that host's own drain (faults.md 0.7).
-fn release_dying_host(rotation: &Rotation<'_>) -> Option<Planned> {
-    let placeholder = rotation.close_up.placeholder.as_ref()?;
-    let host = rotation.close_up.surge_node.as_ref()?;
-    let leaving = node_leaving(host) || rotation.close_up.surge_claim.as_ref().is_some_and(|claim| claim.deleting());
-    (leaving && placeholder.metadata.deletion_timestamp.is_none()).then(|| {
-        delete_placeholder(placeholder).then(Announcement::ReservationLost {
-            claim: rotation.name(),
-            why: "the node that holds the reservation is being taken away".to_owned(),
-        })
-    })
-}
-
 /// A placeholder that has found no node by the time that its rotation gave the surge up only asks for one node more:
 /// the drained Pods ask for themselves now.
 fn release_unbound(rotation: &Rotation<'_>) -> Option<Planned> {
     let unbound = rotation.pass.marks.forceful_fallback && rotation.close_up.bound_to().is_none();
-    let placeholder = rotation.close_up.placeholder.as_ref().filter(|pod| placeholder::belongs_to(pod, &rotation.name()));
-    let placeholder = placeholder.filter(|pod| unbound && pod.metadata.deletion_timestamp.is_none());
+    let placeholder = rotation.close_up.own_placeholder().filter(|pod| unbound && pod.metadata.deletion_timestamp.is_none());
     placeholder.map(|pod| delete_placeholder(pod).into())
 }
 

@@ -39,6 +39,14 @@ pub(super) fn cordon_host(node: &Node, claim: &str) -> Option<Effect> {
     mark(node, change, Some(true), Proceed::Always)
 }
 
+/// A person's `do-not-disrupt` that Karpenter does not take for a protection, and that ours replaces; a plain `false` asks
+/// for none.
+pub(super) fn unrecognised(node: &Node) -> Option<&str> {
+    let value = node.annotations().get(DO_NOT_DISRUPT)?;
+    let ours = node.annotations().contains_key(DO_NOT_DISRUPT_OWNED);
+    (!ours && value != "true" && value != "false").then_some(value)
+}
+
 /// Takes every mark of ours off.
 pub(crate) fn unmark(node: &Node) -> Option<Effect> {
     let mut change = Change::new();

@@ -12,6 +12,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::ResourceExt;
 
 use crate::karpenter::{NodeClaim, NodePool};
+use crate::placeholder;
 use crate::resolve::Resolution;
 use crate::sweep::Leftovers;
 
@@ -56,7 +57,7 @@ pub struct CloseUp {
     pub claim: Option<NodeClaim>,
     /// The claim's Node, if it exists.
     pub node: Option<Node>,
-    /// Its placeholder, if it exists.
+    /// The Pod of its placeholder's name, if it exists; [`Self::own_placeholder`] says whether it is one.
     pub placeholder: Option<Pod>,
     /// The claim that the placeholder is bound to; without a bind the one persisted as `surge-claim`.
     pub surge_claim: Option<NodeClaim>,
@@ -140,10 +141,16 @@ impl CloseUp {
         seen(self.pool_nodes.as_deref(), Look::PoolNodes)
     }
 
+    /// The placeholder, if the Pod of its name is one of this claim; a stranger's counts as nothing.
+    #[must_use]
+    pub fn own_placeholder(&self) -> Option<&Pod> {
+        self.placeholder.as_ref().filter(|pod| placeholder::belongs_to(pod, &self.name))
+    }
+
     /// Name of the Node that the placeholder is bound to.
     #[must_use]
     pub fn bound_to(&self) -> Option<&str> {
-        self.placeholder.as_ref()?.spec.as_ref()?.node_name.as_deref().filter(|name| !name.is_empty())
+        self.own_placeholder()?.spec.as_ref()?.node_name.as_deref().filter(|name| !name.is_empty())
     }
 }
 

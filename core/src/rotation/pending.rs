@@ -5,22 +5,25 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
 use crate::annotation::{
-    ACTIVE_ROTATION_STATE, Change, ClaimState, DRAINING_AT, Rollback, STARTED_AT, STATE, SURGE_CLAIM, SURGE_PATH, SURGE_WAIT, stamp, stored,
+    ACTIVE_ROTATION_STATE, Ahead, Change, ClaimState, DRAINING_AT, REQUESTS, Rollback, STARTED_AT, STATE, SURGE_CLAIM, SURGE_PATH,
+    SURGE_WAIT, stamp, stored,
 };
 use crate::duration::go_string;
 use crate::karpenter::node_leaving;
+use crate::placeholder::Placeholder;
 use crate::rotation::announcement::Announcement;
 use crate::rotation::draining::delete_old_claim;
 use crate::rotation::effect::{Effect, Planned};
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
 use crate::rotation::report::Activity;
-use crate::rotation::reservation::{dead, delete_placeholder, obstacle, placeholder};
+use crate::rotation::reservation::{dead, delete_placeholder, obstacle, placeholder, release_dying_host};
 use crate::rotation::surge::{Surge, surge_ready};
-use crate::rotation::{Decision, Next, expired, fallback, mark, rollback};
+use crate::rotation::{Decision, Next, ahead, expired, fallback, mark, rollback};
 use crate::schedule::{LONG_REQUEUE, SHORT_REQUEUE};
 
 /// Reserves the capacity, and begins the drain once the reservation is sound.
@@ -44,6 +47,10 @@ pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
         return rollback::time_out(rotation, governing);
     }
     let mut effects = assert_pending(rotation, started_at);
+    if let Some(release) = release_dying_host(rotation) {
+        effects.push(release);
+        return Seen::Continue(pass.act(activity(rotation), effects, Next::Again));
+    }
     // A freeze holds what is reserved but escalates nothing.
     if pass.marks.frozen() {
         return Seen::Continue(pass.act(activity(rotation), effects, Next::After(LONG_REQUEUE)));
@@ -91,26 +98,35 @@ fn assert_pending(rotation: &Rotation<'_>, started_at: Timestamp) -> Vec<Planned
     }
     let mut effects = Vec::new();
     if !change.is_empty() {
-        effects.push(Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into());
+        let effect = Effect::AnnotateClaim { claim: rotation.claim_target(), change };
+        let anew: Vec<Ahead> = rotation.marks.ahead.iter().filter(|ahead| ahead.key == STARTED_AT).cloned().collect();
+        effects.push(Planned { effect, then: ahead::announcements(Some(&rotation.name()), &anew) });
     }
     let candidate = rotation.close_up.node.as_ref();
-    effects.extend(candidate.and_then(|node| mark::freeze_candidate(node, &rotation.name())).map(Planned::from));
+    effects.extend(candidate.and_then(|node| Some((node, mark::freeze_candidate(node, &rotation.name())?))).map(protecting(rotation)));
     // As soon as the bind is seen: an unprotected host is fair game for consolidation. A host that is leaving is
     // not protected; the reservation there is worthless.
     let host = rotation.close_up.bound_to().and(rotation.close_up.surge_node.as_ref());
     let host = host.filter(|node| !node_leaving(node) && rotation.claim.node_name() != Some(node.name_any().as_str()));
-    effects.extend(host.and_then(|node| mark::freeze_host(node, &rotation.name())).map(Planned::from));
+    effects.extend(host.and_then(|node| Some((node, mark::freeze_host(node, &rotation.name())?))).map(protecting(rotation)));
     effects
 }
 
+/// The protection of a Node, and what is told where it replaces somebody's words.
+fn protecting(rotation: &Rotation<'_>) -> impl Fn((&Node, Effect)) -> Planned {
+    let claim = rotation.name();
+    move |(node, effect)| {
+        let value = mark::unrecognised(node).map(str::to_owned);
+        let opt_out = value.map(|value| Announcement::UnrecognisedOptOut { claim: claim.clone(), node: node.name_any(), value });
+        Planned { effect, then: opt_out.into_iter().collect() }
+    }
+}
+
 fn create_placeholder(rotation: &Rotation<'_>, mut effects: Vec<Planned>) -> Seen<Decision> {
-    if let Some(placeholder) = placeholder(rotation)? {
-        let created = Announcement::PlaceholderCreated {
-            claim: rotation.name(),
-            placeholder: placeholder.pod.name_any(),
-            sizing: Box::new(placeholder.sizing),
-        };
-        effects.push(Effect::CreatePlaceholder { pod: Box::new(placeholder.pod) }.then(created));
+    if let Some(Placeholder { mut pod, sizing }) = placeholder(rotation)? {
+        pod.annotations_mut().insert(REQUESTS.to_owned(), sizing.requests_line());
+        let created = Announcement::PlaceholderCreated { claim: rotation.name(), placeholder: pod.name_any(), sizing: Box::new(sizing) };
+        effects.push(Effect::CreatePlaceholder { pod: Box::new(pod) }.then(created));
     }
     Seen::Continue(rotation.pass.act(activity(rotation), effects, Next::After(SHORT_REQUEUE)))
 }

@@ -120,14 +120,14 @@ fn reap(rotation: &Rotation<'_>) -> Seen<Reap> {
         return Seen::Continue(Reap::Close(cordon));
     }
     let pods = rotation.close_up.pods_on_surge_node()?;
-    let ours = |pod: &&k8s_openapi::api::core::v1::Pod| rotation.close_up.placeholder.as_ref().is_some_and(|p| p.uid() == pod.uid());
+    let ours = |pod: &&k8s_openapi::api::core::v1::Pod| rotation.close_up.own_placeholder().is_some_and(|p| p.uid() == pod.uid());
     let empty = !pods.iter().filter(|pod| !ours(pod)).any(placeholder::is_workload);
     Seen::Continue(if empty { Reap::Delete(Effect::DeleteClaim { claim: Target::of(claim) }) } else { Reap::Nothing })
 }
 
 fn reapable<'a>(rotation: &Rotation<'a>) -> Option<&'a NodeClaim> {
     let claim = rotation.close_up.surge_claim.as_ref()?;
-    let placeholder = rotation.close_up.placeholder.as_ref()?;
+    let placeholder = rotation.close_up.own_placeholder()?;
     let persisted = rotation.marks.surge_claim.as_deref() == Some(claim.name_any().as_str());
     let now: Timestamp = rotation.pass.now;
     (persisted

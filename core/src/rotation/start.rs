@@ -10,7 +10,7 @@ use crate::rotation::observation::Seen;
 use crate::rotation::pass::{Pass, Rotation};
 use crate::rotation::report::Activity;
 use crate::rotation::reservation;
-use crate::rotation::{Decision, Next, fallback, opening, orphan};
+use crate::rotation::{Decision, Next, ahead, fallback, opening, orphan};
 use crate::schedule::LONG_REQUEUE;
 use crate::selection::Candidate;
 
@@ -22,6 +22,9 @@ pub(super) fn start(pass: &Pass<'_>) -> Seen<Decision> {
 fn choose(pass: &Pass<'_>) -> Seen<Decision> {
     if let Some(sweep) = orphan::put_right(pass)? {
         return Seen::Continue(sweep);
+    }
+    if let Some(repair) = ahead::put_right(pass) {
+        return Seen::Continue(repair);
     }
     if let Some(refusal) = refusal(pass) {
         return Seen::Continue(refusal);

@@ -6,8 +6,8 @@ use kube::ResourceExt;
 
 use crate::annotation::NODEPOOL_LABEL;
 use crate::karpenter::{NodeClaim, node_leaving, node_ready};
-use crate::placeholder;
 use crate::rotation::pass::Rotation;
+use crate::rotation::reservation::diminished;
 
 /// A sound reservation.
 pub(super) struct Surge<'a> {
@@ -20,12 +20,13 @@ pub(super) struct Surge<'a> {
 /// The sound reservation of a rotation, or what is missing, in words.
 pub(super) fn surge_ready<'a>(rotation: &Rotation<'a>) -> Result<Surge<'a>, &'static str> {
     let close_up = rotation.close_up;
-    let placeholder = close_up.placeholder.as_ref().ok_or("the placeholder does not exist")?;
-    if !placeholder::belongs_to(placeholder, &rotation.name()) {
-        return Err("a Pod that is not ours has the placeholder's name");
-    }
+    close_up.placeholder.as_ref().ok_or("the placeholder does not exist")?;
+    let placeholder = close_up.own_placeholder().ok_or("a Pod that is not ours has the placeholder's name")?;
     if placeholder.metadata.deletion_timestamp.is_some() {
         return Err("the placeholder is being deleted");
+    }
+    if diminished(placeholder).is_some() {
+        return Err("the placeholder asks for less than it was made with");
     }
     if phase(placeholder) != "Running" {
         return Err("the placeholder is not running");

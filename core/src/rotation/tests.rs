@@ -5,6 +5,9 @@ mod fallback;
 mod governance;
 mod missed_window;
 mod orphans;
+mod placeholders;
+mod reaps;
+mod stamps;
 mod unfit;
 mod world;
 
@@ -37,6 +40,8 @@ fn outcomes(told: &[Announcement]) -> Vec<Outcome> {
         | Announcement::ForeignAnchor { .. }
         | Announcement::WindowMissed { .. }
         | Announcement::Swept(_)
+        | Announcement::StampInFuture { .. }
+        | Announcement::UnrecognisedOptOut { .. }
         | Announcement::ReservationLost { .. } => None,
     };
     told.iter().filter_map(outcome).collect()

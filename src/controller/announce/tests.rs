@@ -100,13 +100,17 @@ fn what_did_not_go_well() {
         Announcement::Swept(Swept::Claim { claim: claim() }),
         Announcement::Swept(Swept::Anchor { claim: claim() }),
         Announcement::Swept(Swept::Companions),
+        Announcement::StampInFuture { claim: None, key: "noderotation.io/last-failure-at", value: "2036-01-07T02:00:00Z".to_owned() },
+        Announcement::UnrecognisedOptOut { claim: claim(), node: "ip-10-0-0-7".to_owned(), value: "4h".to_owned() },
     ];
-    insta::assert_snapshot!(lines(&announcements), @r"
+    insta::assert_snapshot!(lines(&announcements), @r#"
     Warning RotationFailed NodeClaim/api-x7k2p (NodePool/api) RotateNode: No replacement was ready within readyTimeout (15m); rolled back, nothing was drained. Attempt 2; the next one may begin at 2026-01-07T04:00:00Z if a window is open then.
     Warning RotationExpired NodeClaim/api-x7k2p (NodePool/api) RotateNode: Its deadline came before a replacement was ready: Karpenter drains it by force. The rotation was given up.
     Warning GovernanceLost NodePool/api () ReapRotation: The rotation of NodeClaim api-x7k2p was rolled back: no RotationPolicy selects the NodePool.
     Warning WindowMissed NodePool/api () EvaluateSchedule: The window that opened at 2026-01-07T02:00:00Z has closed and no node was replaced in it, although NodeClaims are due: 2 eligible, 1 waiting after a failed attempt.
     Warning RotationFailed NodeClaim/api-x7k2p (NodePool/api) RotateNode: Its NodePool no longer names it as the NodeClaim in rotation; the rotation was rolled back, nothing was drained.
     Warning AnchorRestored NodePool/api (NodeClaim/api-x7k2p) RotateNode: NodeClaim api-x7k2p drains, but the annotation noderotation.io/active-rotation was gone; it was written again, and the NodePool waits.
-    ");
+    Warning StampInFuture NodePool/api () EvaluateNodePool: The annotation noderotation.io/last-failure-at was 2036-01-07T02:00:00Z, which is in the future; it counts as now. Is a clock wrong?
+    Warning UnrecognisedOptOut NodeClaim/api-x7k2p (NodePool/api) RotateNode: Node ip-10-0-0-7 had karpenter.sh/do-not-disrupt: "4h", which protects no Node; it was replaced for the rotation. Write "true" to keep a Node from being rotated.
+    "#);
 }

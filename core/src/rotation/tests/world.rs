@@ -423,6 +423,10 @@ impl World {
         self.pool.annotations_mut().insert(key.to_owned(), value.to_owned());
     }
 
+    pub(super) fn annotate_claim(&mut self, claim: &str, key: &str, value: &str) {
+        self.claim_mut(claim).annotations_mut().insert(key.to_owned(), value.to_owned());
+    }
+
     /// Invariants that hold between any two passes, written without the decider's own functions.
     pub(super) fn check(&self) {
         let has = |key: &str| self.pool.annotations().contains_key(key);

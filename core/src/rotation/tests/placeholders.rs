@@ -1,0 +1,143 @@
+//! What counts as a reservation, and what becomes of a placeholder that is none.
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use super::*;
+
+const NAME: &str = "noderotation-surge-old";
+
+/// Claim `old` with a Pod that asks for 4 cpus, and its placeholder.
+fn pending() -> World {
+    let mut world = world();
+    world.add_workload(OLD);
+    let spec = world.pods.get_mut("workload").unwrap().spec.as_mut().unwrap();
+    spec.containers = vec![serde_json::from_value(serde_json::json!({"name": "a", "resources": {"requests": {"cpu": "4"}}})).unwrap()];
+    world.pass();
+    world
+}
+
+fn lost(told: &[Announcement]) -> usize {
+    told.iter().filter(|announcement| matches!(announcement, Announcement::ReservationLost { .. })).count()
+}
+
+fn rejected(world: &World) -> Option<String> {
+    let mut notices = world.notices.iter();
+    notices.find_map(|n| if let Notice::SurgeRejected { message, .. } = n { Some(message.clone()) } else { None })
+}
+
+fn take_host(world: &mut World) {
+    world.claim_mut("surge-1").metadata.deletion_timestamp = Some(world::time(world.now));
+}
+
+#[test]
+fn a_placeholder_leaves_a_host_that_is_taken_away_and_looks_for_another() {
+    let mut world = pending();
+    world.provision();
+    world.node_mut("surge-1").status = None;
+    world.pass();
+    assert_eq!(world.claim_annotation(OLD, SURGE_CLAIM).as_deref(), Some("surge-1"));
+    take_host(&mut world);
+    let mut told = world.pass();
+    // The claim still says which host it was; the new placeholder has none yet and stays.
+    told.extend(world.pass());
+    assert_eq!(lost(&told), 1);
+    assert!(world.pods[NAME].spec.as_ref().unwrap().node_name.is_none() && world.deleted.is_empty());
+    world.finish_drains();
+    world.provision();
+    let told = world.pass();
+    assert!(told.iter().any(|a| matches!(a, Announcement::SurgeReady { surge_node, .. } if surge_node == "surge-2")));
+    assert_eq!(world.deleted, [OLD]);
+}
+
+#[test]
+fn a_placeholder_leaves_such_a_host_also_during_a_freeze_and_is_not_made_anew_before_its_end() {
+    let mut world = pending();
+    world.provision();
+    world.annotate_pool(FREEZE, "2027-01-01T00:00:00Z");
+    take_host(&mut world);
+    assert_eq!(lost(&world.pass()), 1);
+    assert!(!world.pods.contains_key(NAME));
+    world.annotate_pool(FREEZE, "2025-01-01T00:00:00Z");
+    world.pass();
+    assert!(world.pods.contains_key(NAME));
+}
+
+#[test]
+fn a_placeholder_that_was_made_smaller_on_its_way_in_reserves_nothing_and_says_so() {
+    for (requests, ready) in [(Some("4"), true), (Some("4000m"), true), (Some("5"), true), (Some("3999m"), false), (None, false)] {
+        let mut world = pending();
+        let pod = world.pods.get_mut(NAME).unwrap();
+        assert_eq!(pod.metadata.annotations.as_ref().unwrap()[REQUESTS], "cpu=4");
+        let requests = requests.map(|cpu| [("cpu".to_owned(), Quantity(cpu.to_owned()))].into());
+        pod.spec.as_mut().unwrap().containers[0].resources.as_mut().unwrap().requests = requests.clone();
+        world.provision();
+        world.pass();
+        assert_eq!(world.deleted.len(), usize::from(ready), "{requests:?}");
+        assert_eq!(rejected(&world).is_some(), !ready, "{requests:?}");
+    }
+    // One of an older controller does not say what it was made with.
+    let mut world = pending();
+    let pod = world.pods.get_mut(NAME).unwrap();
+    pod.metadata.annotations.as_mut().unwrap().remove(REQUESTS);
+    pod.spec.as_mut().unwrap().containers[0].resources = None;
+    world.provision();
+    world.pass();
+    assert_eq!(world.deleted, [OLD]);
+}
+
+#[test]
+fn a_placeholder_that_has_run_to_its_end_is_replaced() {
+    for phase in ["Failed", "Succeeded"] {
+        let mut world = pending();
+        let before = world.pods[NAME].metadata.uid.clone();
+        world.provision();
+        world.pods.get_mut(NAME).unwrap().status.as_mut().unwrap().phase = Some(phase.to_owned());
+        world.pass();
+        assert!(world.pods[NAME].metadata.uid != before && world.deleted.is_empty(), "{phase}");
+    }
+}
+
+#[test]
+fn a_pod_of_another_that_has_the_placeholders_name_is_named_and_never_touched() {
+    type Change = fn(&mut k8s_openapi::api::core::v1::Pod);
+    let ways: [(&str, Change); 2] = [
+        ("without our label", |pod| {
+            pod.metadata.labels.as_mut().unwrap().remove(SURGE_FOR);
+        }),
+        ("of another claim", |pod| {
+            pod.metadata.annotations.as_mut().unwrap().insert(SURGE_FOR.to_owned(), "another".to_owned());
+        }),
+    ];
+    for (way, change) in ways {
+        let mut world = pending();
+        change(world.pods.get_mut(NAME).unwrap());
+        world.provision();
+        world.pass();
+        assert!(rejected(&world).is_some_and(|message| message.contains(NAME)), "{way}");
+        world.advance(SignedDuration::from_mins(16));
+        assert_eq!(outcomes(&world.pass()), [Outcome::Failure], "{way}");
+        assert!(world.pods.contains_key(NAME) && world.deleted.is_empty(), "{way}");
+    }
+}
+
+#[test]
+fn a_preempted_placeholder_is_no_reservation() {
+    let mut world = pending();
+    world.provision();
+    world.pods.get_mut(NAME).unwrap().metadata.deletion_timestamp = Some(world::time(world.now));
+    world.pass();
+    assert!(world.deleted.is_empty());
+}
+
+#[test]
+fn c121_c122_a_protection_that_protects_nothing_is_replaced_and_told_unless_it_says_false() {
+    for (value, told) in [("4h", true), ("True", true), ("false", false)] {
+        let mut world = world();
+        world.node_mut(OLD).metadata.annotations = Some([(DO_NOT_DISRUPT.to_owned(), value.to_owned())].into());
+        let announcements = world.pass();
+        let opt_outs = announcements.iter().filter(|a| matches!(a, Announcement::UnrecognisedOptOut { value: v, .. } if v == value));
+        assert_eq!(opt_outs.count(), usize::from(told), "{value}");
+        assert_eq!(world.node(OLD).metadata.annotations.as_ref().unwrap()[DO_NOT_DISRUPT], "true");
+        assert!(!world.pass().iter().any(|a| matches!(a, Announcement::UnrecognisedOptOut { .. })), "{value}");
+    }
+}
