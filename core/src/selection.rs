@@ -81,9 +81,10 @@ pub fn survey(governing: &Governing, period: Duration, claims: &[NodeClaim], nod
     for claim in claims {
         let node = claim.node_name().and_then(|name| nodes.get(name).copied());
         let marks = claim.marks(now);
-        let standing = standing(governing, period, claim, &marks, node, now);
+        let life = Life::of(governing, period, claim);
+        let standing = standing(governing, &life, claim, &marks, node, now);
         let change = match standing {
-            Standing::NotTriggered => trigger_at(governing, period, claim),
+            Standing::NotTriggered => life.due,
             Standing::InBackoff => retry_at(governing, &marks, now),
             Standing::OptedOut
             | Standing::Deleting
@@ -96,16 +97,16 @@ pub fn survey(governing: &Governing, period: Duration, claims: &[NodeClaim], nod
         survey.next_change = [survey.next_change, change].into_iter().flatten().min();
         *survey.census.entry(standing).or_insert(0) += 1;
         survey.highest_retry_count = survey.highest_retry_count.max(marks.retry_count);
-        if triggered(governing, period, claim, now) {
+        if life.triggered(now) {
             survey.triggered_hosts.extend(node.map(hostname));
         }
         if claim.deleting() {
             continue;
         }
-        if short_lead(governing, period, claim) {
+        if life.short_lead {
             survey.short_lead.push(claim.name_any());
         }
-        survey.next_deadline = [survey.next_deadline, claim.deadline()].into_iter().flatten().min();
+        survey.next_deadline = [survey.next_deadline, life.deadline].into_iter().flatten().min();
         let list = match standing {
             Standing::Eligible => &mut survey.eligible,
             Standing::InBackoff => &mut survey.in_backoff,
@@ -117,7 +118,7 @@ pub fn survey(governing: &Governing, period: Duration, claims: &[NodeClaim], nod
             | Standing::Terminal
             | Standing::NotTriggered => continue,
         };
-        list.push(Candidate { name: claim.name_any(), deadline: claim.deadline(), created: claim.created() });
+        list.push(Candidate { name: claim.name_any(), deadline: life.deadline, created: claim.created() });
     }
     survey.eligible.sort_by(|a, b| rank(a).cmp(&rank(b)));
     survey.in_backoff.sort_by(|a, b| rank(a).cmp(&rank(b)));
@@ -140,7 +141,7 @@ pub fn hostname(node: &Node) -> String {
 #[must_use]
 pub fn standing(
     governing: &Governing,
-    period: Duration,
+    life: &Life,
     claim: &NodeClaim,
     marks: &ClaimMarks,
     node: Option<&Node>,
@@ -163,7 +164,7 @@ pub fn standing(
         ClaimState::Expired => return Standing::Terminal,
         ClaimState::Fresh | ClaimState::Failed => {}
     }
-    if !triggered(governing, period, claim, now) {
+    if !life.triggered(now) {
         return Standing::NotTriggered;
     }
     if retry_at(governing, marks, now).is_some_and(|at| now < at) { Standing::InBackoff } else { Standing::Eligible }
@@ -175,27 +176,35 @@ fn retry_at(governing: &Governing, marks: &ClaimMarks, now: Timestamp) -> Option
     Some(backoff::next_attempt(governing, failed_at, marks.retry_count, now))
 }
 
-/// The claim is old enough to be rotated: in auto mode later than its deadline less its lead time, under an
-/// override older than that. `expireAfter: Never` is never triggered in auto mode.
-#[must_use]
-pub fn triggered(governing: &Governing, period: Duration, claim: &NodeClaim, now: Timestamp) -> bool {
-    trigger_at(governing, period, claim).is_some_and(|at| now > at)
+/// When a claim is due under a policy and when it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// When its age trigger comes: in auto mode its deadline less its lead time, under an override that age. `None` is
+    /// never, as in auto mode for `expireAfter: Never`.
+    pub due: Option<Timestamp>,
+    /// When Karpenter deletes it by force; `None` is never.
+    pub deadline: Option<Timestamp>,
+    /// It lives no longer than its lead time (D5, `ShortLead`).
+    pub short_lead: bool,
 }
 
-/// When the age trigger of a claim comes; `None` is never.
-#[must_use]
-pub fn trigger_at(governing: &Governing, period: Duration, claim: &NodeClaim) -> Option<Timestamp> {
-    match governing.age_threshold {
-        AgeThreshold::Auto => {
-            claim.deadline()?.checked_sub(schedule::lead_time(governing, period, claim.spec.termination_grace_period())).ok()
-        }
-        AgeThreshold::Override(age) => claim.created().checked_add(age).ok(),
+impl Life {
+    /// The life of `claim`, by its own `expireAfter` and grace period.
+    #[must_use]
+    pub fn of(governing: &Governing, period: Duration, claim: &NodeClaim) -> Self {
+        let (created, length) = (claim.created(), claim.spec.expire_after());
+        let lead_time = schedule::lead_time(governing, period, claim.spec.termination_grace_period());
+        let deadline = length.and_then(|length| created.checked_add(length).ok());
+        let due = match governing.age_threshold {
+            AgeThreshold::Auto => deadline.and_then(|deadline| deadline.checked_sub(lead_time).ok()),
+            AgeThreshold::Override(age) => created.checked_add(age).ok(),
+        };
+        Self { due, deadline, short_lead: length.is_some_and(|length| length <= lead_time) }
     }
-}
 
-/// Its whole life is no longer than its lead time (D5, `ShortLead`).
-#[must_use]
-pub fn short_lead(governing: &Governing, period: Duration, claim: &NodeClaim) -> bool {
-    let lead = schedule::lead_time(governing, period, claim.spec.termination_grace_period());
-    claim.spec.expire_after().is_some_and(|life| life <= lead)
+    /// Old enough to be rotated: later than `due`.
+    #[must_use]
+    pub fn triggered(&self, now: Timestamp) -> bool {
+        self.due.is_some_and(|due| now > due)
+    }
 }

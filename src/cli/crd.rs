@@ -23,7 +23,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn the_committed_definitions_are_the_derived_one() {
+    fn c157_the_committed_definitions_are_the_derived_one() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         for file in
             ["crds/rotationpolicies.noderotation.io.yaml", "charts/node-rotation-controller/crds/rotationpolicies.noderotation.io.yaml"]

@@ -65,11 +65,11 @@ fn not_rotated(pool: &NodePool, infeasible: bool) -> Option<String> {
 
 fn claim(governing: &Governing, period: std::time::Duration, claim: &NodeClaim) -> ClaimReport {
     let created = claim.creation_timestamp().map(|at| at.0);
+    let selection::Life { due, deadline, short_lead } = selection::Life::of(governing, period, claim);
     // Not before there is anything to rotate.
-    let due = selection::trigger_at(governing, period, claim).map(|at| at.max(claim.created()));
-    let deadline = claim.deadline();
+    let due = due.map(|at| at.max(claim.created()));
     let chances = due.zip(deadline).map_or(0, |(due, deadline)| governing.windows.occurrences(due, deadline).len());
-    ClaimReport { name: claim.name_any(), created, due, deadline, chances, short_lead: selection::short_lead(governing, period, claim) }
+    ClaimReport { name: claim.name_any(), created, due, deadline, chances, short_lead }
 }
 
 /// What Karpenter would refuse, and what would silently count as never here.

@@ -51,7 +51,10 @@ fn node(name: &str, annotations: &[(&str, &str)]) -> Node {
 }
 
 fn judged(claim: &NodeClaim, node: Option<&Node>, now: &str) -> Standing {
-    standing(&policy(&json!({})), PERIOD, claim, &claim.marks(at(now)), node, at(now))
+    {
+        let governing = policy(&json!({}));
+        standing(&governing, &Life::of(&governing, PERIOD, claim), claim, &claim.marks(at(now)), node, at(now))
+    }
 }
 
 /// In the first window in which the base claim is due.
@@ -121,14 +124,14 @@ fn each_standing_has_its_reason() {
 fn the_trigger_is_strict_and_uses_the_claims_own_values() {
     let governing = policy(&json!({}));
     // 336 h less 8 d 1 h 17 min.
-    assert_eq!(trigger_at(&governing, PERIOD, &old()), Some(at("2026-01-06T22:43:00Z")));
-    assert!(!triggered(&governing, PERIOD, &old(), at("2026-01-06T22:43:00Z")));
-    assert!(triggered(&governing, PERIOD, &old(), at("2026-01-06T22:43:00.001Z")));
+    assert_eq!(Life::of(&governing, PERIOD, &old()).due, Some(at("2026-01-06T22:43:00Z")));
+    assert!(!Life::of(&governing, PERIOD, &old()).triggered(at("2026-01-06T22:43:00Z")));
+    assert!(Life::of(&governing, PERIOD, &old()).triggered(at("2026-01-06T22:43:00.001Z")));
     let mut longer = old();
     longer.spec.termination_grace_period = Some("24h".to_owned());
-    assert_eq!(trigger_at(&governing, PERIOD, &longer), Some(at("2026-01-05T23:43:00Z")));
+    assert_eq!(Life::of(&governing, PERIOD, &longer).due, Some(at("2026-01-05T23:43:00Z")));
     let by_age = policy(&json!({"ageThreshold": "100h"}));
-    assert_eq!(trigger_at(&by_age, PERIOD, &claim("n", "2026-01-01T00:00:00Z", "Never")), Some(at("2026-01-05T04:00:00Z")));
+    assert_eq!(Life::of(&by_age, PERIOD, &claim("n", "2026-01-01T00:00:00Z", "Never")).due, Some(at("2026-01-05T04:00:00Z")));
 }
 
 #[test]

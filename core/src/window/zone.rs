@@ -1,5 +1,7 @@
 //! Time-zone names: exact, from the database that is compiled in, never from the machine (D4).
 
+use std::sync::LazyLock;
+
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use crate::nearest::{edits, is_near};
@@ -18,6 +20,9 @@ pub enum ZoneFault {
     },
 }
 
+/// Keeps the zones that were asked for; data is compiled in and never changes.
+static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+
 /// Looks a name up, in its exact spelling.
 ///
 /// # Errors
@@ -26,11 +31,10 @@ pub fn zone(name: &str) -> Result<TimeZone, ZoneFault> {
     if name.eq_ignore_ascii_case("local") {
         return Err(ZoneFault::Local);
     }
-    let database = TimeZoneDatabase::bundled();
-    let known = database.available().any(|known| known.as_str() == name && name != "Factory");
-    match database.get(name) {
-        Ok(zone) if known => Ok(zone),
-        Ok(_) | Err(_) => Err(ZoneFault::Unknown { hint: hint(&database, name) }),
+    match DATABASE.get(name) {
+        // The look-up takes any case, and a name that stands for no place.
+        Ok(zone) if zone.iana_name() == Some(name) && name != "Factory" => Ok(zone),
+        Ok(_) | Err(_) => Err(ZoneFault::Unknown { hint: hint(&DATABASE, name) }),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Policies: whoever is asked about an object says the same, and defaults change no verdict (D3, D11).
 
-use jiff::Timestamp;
 use json_patch::Patch;
 use noderotation_core::check::{FaultReport, Strictness, Subjects};
 use noderotation_core::policy::default;
@@ -14,11 +13,10 @@ use noderotation_webhook::review::{Answer, Review};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use crate::NOW;
+
 /// More documents than these show nothing that fewer do not.
 const MOST_DOCUMENTS: usize = 4;
-
-/// When everybody is asked, in a year with changes of the clocks to come.
-const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
 /// Nothing, or the whole sentence of every fault.
 type Verdict = Result<(), Vec<String>>;

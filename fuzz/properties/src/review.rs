@@ -4,6 +4,8 @@ use json_patch::Patch;
 use noderotation_webhook::review::{Answer, Matter, Review};
 use serde_json::Value;
 
+use crate::NOW;
+
 /// Bytes of all warnings that the API server passes on.
 const ALL_WARNINGS: usize = 4_096;
 
@@ -17,7 +19,7 @@ pub fn check(input: &[u8]) {
         }
     };
     let mutating = noderotation_webhook::default::answer(&review);
-    for answer in [&mutating, &noderotation_webhook::validate::answer(&review)] {
+    for answer in [&mutating, &noderotation_webhook::validate::answer(&review, NOW)] {
         can_be_read(&review, answer);
         assert!(review.matter() == Matter::Spec || matches!(answer, Answer::Allow { .. }), "{answer:?} to {review:?}");
     }
@@ -25,7 +27,7 @@ pub fn check(input: &[u8]) {
         let outcome = json_patch::patch(&mut review.object, &operations);
         assert!(outcome.is_ok(), "{outcome:?}");
         assert_eq!(noderotation_webhook::default::answer(&review), Answer::PASS, "asked again after {operations:?}");
-        let validating = noderotation_webhook::validate::answer(&review);
+        let validating = noderotation_webhook::validate::answer(&review, NOW);
         assert!(matches!(validating, Answer::Allow { .. }), "{validating:?} after {operations:?}");
     }
 }
