@@ -39,9 +39,12 @@ impl Input {
     }
 }
 
+/// Before 1970, which no clock shows, a whole second: parts of one count towards 1970 there, and are not owed any sense.
 fn instant(text: &str) -> Timestamp {
-    let seconds = || SECONDS.start.saturating_add_unsigned(hash(text) % SECONDS.end.abs_diff(SECONDS.start));
-    text.parse().or_else(|_| Timestamp::from_second(seconds())).unwrap_or_default()
+    let hashed = || SECONDS.start.saturating_add_unsigned(hash(text) % SECONDS.end.abs_diff(SECONDS.start));
+    let whole = |seconds| Timestamp::from_second(seconds).unwrap_or_default();
+    let written = text.parse().unwrap_or_else(|_| whole(hashed()));
+    if written < Timestamp::UNIX_EPOCH { whole(written.as_second()) } else { written }
 }
 
 /// `None` only if there are no zones.
