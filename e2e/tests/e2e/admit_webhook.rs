@@ -1,12 +1,17 @@
 //! The admission endpoint, reached by the API server through the chart's Service.
 
+use std::process::Stdio;
+
 use anyhow::{Context as _, Result, ensure};
 use e2e::cluster::Cluster;
 use e2e::fleet::Fleet;
+use e2e::operator;
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
 
-use crate::bed::{Bed, finish, operator};
+use crate::bed::{self, Bed, finish};
 
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
@@ -17,7 +22,7 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
 }
 
 async fn three_faults_are_told_in_one_refusal(cluster: &Cluster) -> Result<()> {
-    let (operator, fleet) = (operator(cluster).await?, Fleet::new("faults"));
+    let (operator, fleet) = (bed::operator(cluster).await?, Fleet::new("faults"));
     let policy = fleet.policy_with(&[
         ("/spec/surge/maxUnavailable", json!(2)),
         ("/spec/surge/readyTimeout", json!("0s")),
@@ -32,13 +37,38 @@ async fn three_faults_are_told_in_one_refusal(cluster: &Cluster) -> Result<()> {
     ] {
         ensure!(refusal.contains(expected), "{expected} is not in the refusal: {refusal}");
     }
+    // The same faults in the same words, without a cluster.
+    let offline = offline(&policy).await?;
+    ensure!(offline.len() == 3, "check tells {offline:?}");
+    for fault in offline {
+        ensure!(refusal.contains(&fault), "check says {fault:?}, the refusal is: {refusal}");
+    }
     // The same policy without the faults.
     fleet.govern(cluster).await?;
     finish(cluster, &fleet, operator).await
 }
 
+/// The faults that `check` tells of a policy on standard input.
+async fn offline(policy: &Value) -> Result<Vec<String>> {
+    let mut check = Command::new(operator::binary()?)
+        .args(["check", "--filename", "-", "--output", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("starting check")?;
+    let mut input = check.stdin.take().context("no standard input")?;
+    input.write_all(policy.to_string().as_bytes()).await?;
+    drop(input);
+    let output = check.wait_with_output().await?;
+    ensure!(output.status.code() == Some(1), "check ended with {}", output.status);
+    let verdict: Value = serde_json::from_slice(&output.stdout).context("reading the verdict")?;
+    let text = |fault: &Value, key: &str| fault.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let faults = verdict.pointer("/policies/0/faults").and_then(Value::as_array).context("no faults in the verdict")?;
+    Ok(faults.iter().map(|fault| format!("{}: {}", text(fault, "field"), text(fault, "message"))).collect())
+}
+
 async fn a_change_to_a_bad_policy_is_refused(cluster: &Cluster) -> Result<()> {
-    let (operator, fleet) = (operator(cluster).await?, Fleet::new("change"));
+    let (operator, fleet) = (bed::operator(cluster).await?, Fleet::new("change"));
     fleet.govern(cluster).await?;
     let patch = |zone: &str| json!([{"op": "replace", "path": "/spec/maintenanceWindows/0/timezone", "value": zone}]).to_string();
     let (bad, good) = (patch("Mars/Olympus"), patch("Europe/Berlin"));
@@ -50,7 +80,7 @@ async fn a_change_to_a_bad_policy_is_refused(cluster: &Cluster) -> Result<()> {
 }
 
 async fn defaults_are_filled_in(cluster: &Cluster) -> Result<()> {
-    let (operator, fleet) = (operator(cluster).await?, Fleet::new("defaults"));
+    let (operator, fleet) = (bed::operator(cluster).await?, Fleet::new("defaults"));
     fleet.govern(cluster).await?;
     let stored = cluster.kubectl(&["get", "rotationpolicy", &fleet.name, "--output", "json"]).await?.accepted()?;
     let stored: Value = serde_json::from_str(&stored).context("reading the stored policy")?;
