@@ -1,6 +1,6 @@
 //! Age threshold, lead time, chances and capacity of a pool under its policy (§3.2, D5).
 //!
-//! Arithmetic only, saturating and in whole nanoseconds; what is wrong with the results is for [`judgement`] to say.
+//! Arithmetic only, saturating and in whole nanoseconds; what is wrong with the results is for `judgement.rs` to say.
 
 mod judgement;
 #[cfg(test)]
