@@ -1,8 +1,10 @@
 //! Whole rotations through a small world, cut off after every single write.
 
+mod absurd;
 mod drains;
 mod fallback;
 mod governance;
+mod invariant;
 mod missed_window;
 mod orphans;
 mod placeholders;

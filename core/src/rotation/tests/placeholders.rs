@@ -141,3 +141,45 @@ fn c121_c122_a_protection_that_protects_nothing_is_replaced_and_told_unless_it_s
         assert!(!world.pass().iter().any(|a| matches!(a, Announcement::UnrecognisedOptOut { .. })), "{value}");
     }
 }
+
+#[test]
+fn a_reservation_is_sound_only_if_nothing_is_wrong_with_its_host() {
+    type Setting = fn(&mut World);
+    let rows: [(&str, Setting, bool); 9] = [
+        ("as it is", |_| {}, true),
+        ("on the candidate", |world| world.bind(NAME, OLD), false),
+        ("on a node that is not there", |world| drop(world.nodes.remove("surge-1")), false),
+        ("on a node without a claim", |world| drop(world.claims.remove("surge-1")), false),
+        (
+            "on a node of another pool",
+            |world| {
+                world.node_mut("surge-1").metadata.labels.as_mut().unwrap().insert(NODEPOOL_LABEL.to_owned(), "b".to_owned());
+            },
+            false,
+        ),
+        ("on a node that is not Ready", |world| world.node_mut("surge-1").status = None, false),
+        (
+            "on a node that is not initialized",
+            |world| world.claim_mut("surge-1").status.as_mut().unwrap().conditions.retain(|condition| condition.type_ != "Initialized"),
+            false,
+        ),
+        ("on a node that is going", |world| world.node_mut("surge-1").metadata.deletion_timestamp = Some(world::time(world.now)), false),
+        ("on a node whose claim is going", take_host, false),
+    ];
+    for (name, set, sound) in rows {
+        let mut world = pending();
+        world.provision();
+        let mut kept_back = world.clone();
+        set(&mut world);
+        world.pass();
+        assert_eq!(world.deleted.contains(&OLD.to_owned()), sound, "{name}");
+        // The same where the mirror stands and the delete was kept back by a crash.
+        kept_back.fail_deletes = true;
+        kept_back.pass();
+        kept_back.fail_deletes = false;
+        set(&mut kept_back);
+        kept_back.pass();
+        assert_eq!(kept_back.deleted.contains(&OLD.to_owned()), sound, "{name}, kept back");
+        assert_eq!(kept_back.pool_annotation(ACTIVE_ROTATION_STATE).is_some(), sound, "{name}, kept back");
+    }
+}

@@ -15,7 +15,7 @@ fn bound() -> World {
 #[test]
 fn only_the_recorded_claim_that_was_launched_for_the_surge_is_reaped() {
     type Setting = fn(&mut World);
-    let rows: [(&str, Setting, bool); 8] = [
+    let rows: [(&str, Setting, bool); 9] = [
         ("as it is", |_| {}, true),
         (
             "not recorded",
@@ -39,6 +39,15 @@ fn only_the_recorded_claim_that_was_launched_for_the_surge_is_reaped() {
             false,
         ),
         ("going already", |world| world.claim_mut("surge-1").metadata.deletion_timestamp = Some(world::time(world.now)), false),
+        (
+            "the candidate itself",
+            |world| {
+                world.annotate_claim(OLD, SURGE_CLAIM, OLD);
+                world.claim_mut(OLD).metadata.creation_timestamp = Some(world::time(at("2026-01-07T02:00:05Z")));
+                world.pods.values_mut().for_each(|pod| pod.spec.as_mut().unwrap().node_name = Some(OLD.to_owned()));
+            },
+            false,
+        ),
         ("the placeholder is gone", |world| world.pods.clear(), false),
         ("its node is gone", |world| drop(world.nodes.remove("surge-1")), false),
     ];
@@ -51,7 +60,7 @@ fn only_the_recorded_claim_that_was_launched_for_the_surge_is_reaped() {
         let told = world.pass();
         assert_eq!(outcomes(&told), [Outcome::Failure], "{name}");
         assert_eq!(world.deleted.contains(&"surge-1".to_owned()), reaped, "{name}");
-        assert!(!world.deleted.contains(&"bystander".to_owned()), "{name}");
+        assert!(world.deleted.iter().all(|claim| claim == "surge-1"), "{name}: {:?}", world.deleted);
         world.assert_no_marks_on_nodes();
     }
 }

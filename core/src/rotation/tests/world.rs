@@ -19,6 +19,7 @@ use crate::rotation::announcement::{Announcement, Notice};
 use crate::rotation::effect::{Effect, Planned, Proceed, Target};
 use crate::rotation::observation::{CloseUp, Look, Observation, Settings};
 use crate::rotation::report::Activity;
+use crate::rotation::tests::invariant;
 use crate::rotation::{Decision, Next, step};
 use crate::sweep::{self, Leftovers, Marked};
 
@@ -178,6 +179,7 @@ impl World {
         let mut first = before.map(Self::observation);
         for _ in 0..16 {
             let decision = self.decide_from(first.take().unwrap_or_else(|| self.observation()));
+            invariant::hold(self, &decision);
             self.notices = decision.notices.clone();
             self.stuck = decision.report.drain_stuck;
             self.activity = Some(decision.report.activity.clone());
@@ -203,8 +205,8 @@ impl World {
         Observation {
             pool: self.pool.clone(),
             governing: resolve(self.pool.labels(), &self.policies.iter().map(PolicyEntry::from_object).collect::<Vec<_>>()),
-            claims: self.claims.values().cloned().collect(),
-            nodes: self.nodes.values().cloned().collect(),
+            claims: of_pool(&self.claims),
+            nodes: of_pool(&self.nodes),
             settings: Settings { namespace: "system".to_owned(), placeholder_image: "pause".to_owned(), priority_class: "low".to_owned() },
             placeholders: self.placeholders(),
             close_up: None,
@@ -219,18 +221,19 @@ impl World {
     /// What a live look by metadata alone finds.
     pub(super) fn marked(&self) -> Marked {
         let placeholders = self.placeholders().into_iter().map(|pod| Pod { metadata: pod.metadata, ..Pod::default() }).collect();
-        let nodes = self.nodes.values().map(|node| Node { metadata: node.metadata.clone(), ..Node::default() }).collect();
-        let claim = |claim: &NodeClaim| NodeClaim { metadata: claim.metadata.clone(), ..NodeClaim::default() };
-        Marked { placeholders, nodes, claims: self.claims.values().map(claim).collect() }
+        let nodes = of_pool(&self.nodes).into_iter().map(|node| Node { metadata: node.metadata, ..Node::default() }).collect();
+        let claim = |claim: NodeClaim| NodeClaim { metadata: claim.metadata, ..NodeClaim::default() };
+        Marked { placeholders, nodes, claims: of_pool(&self.claims).into_iter().map(claim).collect() }
     }
 
     fn decide_from(&self, mut observation: Observation) -> Decision {
-        loop {
+        for _ in 0..16 {
             match step(&observation, self.now) {
                 ControlFlow::Continue(decision) => return decision,
                 ControlFlow::Break(look) => self.look(&mut observation, look),
             }
         }
+        panic!("the step has never seen enough");
     }
 
     /// A leader that was paused after its decision carries it out.
@@ -251,17 +254,20 @@ impl World {
             self.pods.values().filter(|pod| pod.spec.as_ref().unwrap().node_name == name && name.is_some()).cloned().collect()
         };
         if let Look::CloseUp { claim } = &look {
+            let found = self.claims.get(claim);
             let mut close_up = CloseUp {
                 name: claim.clone(),
-                claim: self.claims.get(claim).cloned(),
-                node: self.nodes.get(claim).cloned(),
+                claim: found.cloned(),
+                node: found.and_then(|claim| self.nodes.get(claim.node_name()?)).cloned(),
                 placeholder: self.pods.get(&crate::placeholder::name(claim)).cloned(),
                 ..CloseUp::default()
             };
-            let persisted = close_up.claim.as_ref().and_then(|claim| claim.marks(self.now).surge_claim);
-            let host = close_up.bound_to().map(str::to_owned).or(persisted);
-            close_up.surge_claim = host.as_ref().and_then(|host| self.claims.get(host)).cloned();
-            close_up.surge_node = host.as_ref().and_then(|host| self.nodes.get(host)).cloned();
+            close_up.surge_claim = match close_up.bound_to() {
+                Some(host) => of_pool(&self.claims).into_iter().find(|claim| claim.node_name() == Some(host)),
+                None => found.and_then(|claim| self.claims.get(&claim.marks(self.now).surge_claim?)).cloned(),
+            };
+            let host = close_up.bound_to().or_else(|| close_up.surge_claim.as_ref()?.node_name());
+            close_up.surge_node = host.and_then(|host| self.nodes.get(host)).cloned();
             observation.pool = self.pool.clone();
             observation.close_up = Some(close_up);
             return;
@@ -306,15 +312,18 @@ impl World {
             Effect::MarkNode { node, change, unschedulable, proceed } => {
                 self.log.push(format!("mark Node {}: {} {unschedulable:?}", node.name, text(&change)));
                 let object = self.nodes.get_mut(&node.name).unwrap();
+                if !patch(&mut object.metadata, &node, written, &version, &change, rival) {
+                    return false;
+                }
+                let spec = object.spec.get_or_insert_default();
                 if let Some(unschedulable) = unschedulable {
-                    object.spec.as_mut().unwrap().unschedulable = unschedulable.then_some(true);
+                    spec.unschedulable = unschedulable.then_some(true);
                 }
                 if self.taint_on_patch.as_ref() == Some(&node.name) {
                     let taint = Taint { key: DISRUPTED_TAINT.to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
-                    object.spec.as_mut().unwrap().taints = Some(vec![taint]);
+                    spec.taints = Some(vec![taint]);
                 }
-                patch(&mut object.metadata, &node, written, &version, &change, rival)
-                    && !(proceed == Proceed::UnlessLeaving && node_leaving(object))
+                !(proceed == Proceed::UnlessLeaving && node_leaving(object))
             }
             Effect::CreatePlaceholder { pod } => self.create(*pod, &version),
             Effect::DeletePlaceholder { pod, .. } => {
@@ -380,6 +389,11 @@ impl World {
             self.claims.remove(&name);
             self.nodes.remove(&name);
         }
+    }
+
+    /// The scheduler's part: the Pod is bound to the node.
+    pub(super) fn bind(&mut self, pod: &str, node: &str) {
+        self.pods.get_mut(pod).unwrap().spec.as_mut().unwrap().node_name = Some(node.to_owned());
     }
 
     pub(super) fn add_workload(&mut self, node: &str) {
@@ -463,6 +477,11 @@ impl World {
             assert!(left.is_empty(), "{left:?} are left on {}", claim.name_any());
         }
     }
+}
+
+/// The objects that Karpenter's label puts into the pool.
+fn of_pool<K: ResourceExt + Clone>(objects: &BTreeMap<String, K>) -> Vec<K> {
+    objects.values().filter(|object| object.labels().get(NODEPOOL_LABEL).is_some_and(|pool| pool == "pool")).cloned().collect()
 }
 
 /// Merge-patches annotations under the precondition of the target's version.
