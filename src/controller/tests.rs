@@ -1,6 +1,7 @@
 //! Whole passes against an API server in memory: which requests are sent, in which order, and what each answer leads to.
 
 mod api;
+mod faults;
 
 use std::sync::Arc;
 use std::time::Duration;

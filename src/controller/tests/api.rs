@@ -32,6 +32,19 @@ struct State {
     asked: Vec<String>,
     refusals: Vec<(String, u16, &'static str, u32)>,
     interventions: Vec<(String, Intervention)>,
+    writes: usize,
+    fault: Option<(usize, Fault)>,
+}
+
+/// What goes wrong with one write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Somebody else was faster.
+    Conflict,
+    /// It does not arrive.
+    Lost,
+    /// It arrives, and its answer does not.
+    Unanswered,
 }
 
 fn key(collection: &str, object: &Value) -> String {
@@ -85,6 +98,12 @@ impl Api {
         self.0.lock().unwrap().interventions.push((words.to_owned(), Box::new(happens)));
     }
 
+    /// Lets something go wrong with one of the writes to come, counted from zero.
+    pub(super) fn fail_write(&self, number: usize, fault: Fault) {
+        let mut state = self.0.lock().unwrap();
+        state.fault = Some((state.writes + number, fault));
+    }
+
     /// Each request in a line.
     pub(super) fn asked(&self) -> Vec<String> {
         self.0.lock().unwrap().asked.clone()
@@ -120,7 +139,20 @@ impl Api {
             *left -= 1;
             return refusal(*code, reason);
         }
-        state.carry_out(&request, parts, body)
+        if parts.method == "GET" {
+            return state.carry_out(&request, parts, body);
+        }
+        let fault = state.fault.filter(|(number, _)| *number == state.writes).map(|(_, fault)| fault);
+        state.writes += 1;
+        match fault {
+            Some(Fault::Conflict) if parts.method != "POST" => refusal(409, "Conflict"),
+            Some(Fault::Lost | Fault::Conflict) => refusal(500, "InternalError"),
+            Some(Fault::Unanswered) => {
+                state.carry_out(&request, parts, body);
+                refusal(504, "Timeout")
+            }
+            None => state.carry_out(&request, parts, body),
+        }
     }
 }
 
