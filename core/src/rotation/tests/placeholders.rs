@@ -183,3 +183,44 @@ fn a_reservation_is_sound_only_if_nothing_is_wrong_with_its_host() {
         assert_eq!(kept_back.pool_annotation(ACTIVE_ROTATION_STATE).is_some(), sound, "{name}, kept back");
     }
 }
+
+#[test]
+fn c144_c146_c150_what_ends_what_listens_and_how_many_there_are_makes_no_difference_to_a_reservation() {
+    let mut world = world();
+    for number in 0..30 {
+        world.add_workload(OLD);
+        let mut pod = world.pods.remove("workload").unwrap();
+        let ports = serde_json::json!({"name": "a", "ports": [{"containerPort": 80, "hostPort": 80}]});
+        pod.spec.as_mut().unwrap().containers = vec![serde_json::from_value(ports).unwrap()];
+        pod.metadata.name = Some(format!("tiny-{number}"));
+        pod.metadata.deletion_timestamp = (number == 0).then(|| world::time(world.now));
+        world.pods.insert(format!("tiny-{number}"), pod);
+    }
+    let told = world.pass();
+    let counted =
+        told.iter().find_map(|a| if let Announcement::PlaceholderCreated { sizing, .. } = a { Some(sizing.clone()) } else { None });
+    let counted = counted.unwrap();
+    assert_eq!((counted.count(crate::placeholder::Kind::Reschedulable), counted.requests_line().as_str()), (30, "cpu=1m"));
+    world.provision();
+    world.pass();
+    assert_eq!(world.deleted, [OLD]);
+}
+
+#[test]
+fn c103_a_ready_claim_whose_node_is_missing_is_no_candidate_and_an_attempt_on_it_times_out() {
+    let mut world = world();
+    world.nodes.remove(OLD);
+    assert!(world.pass().is_empty());
+    assert_eq!(world.activity(), &Activity::NoEligibleClaim);
+    let survey = world.decide().report.survey.unwrap();
+    assert_eq!(survey.census, [(crate::selection::Standing::NotReady, 1)].into());
+
+    let mut world = self::world();
+    world.pass();
+    world.nodes.remove(OLD);
+    world.pods.clear();
+    world.pass();
+    assert!(world.pods.is_empty());
+    world.advance(SignedDuration::from_mins(16));
+    assert_eq!(outcomes(&world.pass()), [Outcome::Failure]);
+}
