@@ -45,10 +45,13 @@ pub struct Strictness {
 #[must_use]
 pub fn check(subjects: Subjects<'_>, strictness: Strictness, now: Timestamp) -> Report {
     let entries = last_of_each_name(subjects.policies);
-    let labels: Vec<(String, BTreeMap<String, String>)> =
-        subjects.pools.iter().map(|pool| (pool.name_any(), pool.labels().clone())).collect();
-    let governance = governance(&entries, labels.iter().map(|(name, labels)| (name.as_str(), labels)));
-    let mut pools: Vec<PoolReport> = subjects.pools.iter().map(|pool| pool::report(pool, &entries, subjects.claims, now)).collect();
+    let governance = governance(&entries, subjects.pools.iter().map(|pool| (name_of(pool), pool.labels())));
+    let mut claims: BTreeMap<&str, Vec<&NodeClaim>> = BTreeMap::new();
+    for claim in subjects.claims {
+        claims.entry(claim.pool().unwrap_or_default()).or_default().push(claim);
+    }
+    let reported = |pool| pool::report(pool, &entries, claims.get(name_of(pool)).map(Vec::as_slice).unwrap_or_default(), now);
+    let mut pools: Vec<PoolReport> = subjects.pools.iter().map(reported).collect();
     pools.sort_by(|a, b| a.name.cmp(&b.name));
     let none = Governance::default();
     let mut policies: Vec<PolicyReport> = subjects
@@ -65,7 +68,8 @@ pub fn check(subjects: Subjects<'_>, strictness: Strictness, now: Timestamp) -> 
         .collect();
     policies.sort_by(|a, b| (&a.name, a.index).cmp(&(&b.name, b.index)));
     policy::refuse_doubles(&mut policies);
-    Report { policies, pools, notes: strays(&subjects) }
+    claims.retain(|name, _| !subjects.pools.iter().any(|pool| name_of(pool) == *name));
+    Report { policies, pools, notes: claims.iter().map(|(pool, claims)| stray(pool, claims.len())).collect() }
 }
 
 fn last_of_each_name(policies: &[Value]) -> Vec<PolicyEntry> {
@@ -73,18 +77,14 @@ fn last_of_each_name(policies: &[Value]) -> Vec<PolicyEntry> {
     by_name.into_values().map(PolicyEntry::from_object).collect()
 }
 
+fn name_of(pool: &NodePool) -> &str {
+    pool.metadata.name.as_deref().unwrap_or_default()
+}
+
 /// Claims that nothing can be said about, since their pool is not there.
-fn strays(subjects: &Subjects<'_>) -> Vec<String> {
-    let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
-    for claim in subjects.claims {
-        let pool = claim.pool().unwrap_or_default();
-        if !subjects.pools.iter().any(|other| other.metadata.name.as_deref() == Some(pool)) {
-            *missing.entry(pool).or_default() += 1;
-        }
+fn stray(pool: &str, count: usize) -> String {
+    match pool {
+        "" => format!("{count} NodeClaim(s) have no label karpenter.sh/nodepool and are not judged"),
+        pool => format!("{count} NodeClaim(s) belong to NodePool {pool}, which is not in the input, and are not judged"),
     }
-    let sentence = |(pool, count): (&str, usize)| match (pool, count) {
-        ("", count) => format!("{count} NodeClaim(s) have no label karpenter.sh/nodepool and are not judged"),
-        (pool, count) => format!("{count} NodeClaim(s) belong to NodePool {pool}, which is not in the input, and are not judged"),
-    };
-    missing.into_iter().map(sentence).collect()
 }

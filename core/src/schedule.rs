@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::karpenter::NodePool;
 use crate::policy::finding::{Finding, Level};
 use crate::policy::governing::{AgeThreshold, Governing};
 use crate::window::Measures;
@@ -36,6 +37,15 @@ pub struct PoolLife {
     pub expire_after: Option<Duration>,
     /// tGP; `None` when unset.
     pub termination_grace_period: Option<Duration>,
+}
+
+impl PoolLife {
+    /// The life of the claims that `pool` creates.
+    #[must_use]
+    pub fn of(pool: &NodePool) -> Self {
+        let template = &pool.spec.template.spec;
+        Self { expire_after: template.expire_after(), termination_grace_period: template.termination_grace_period() }
+    }
 }
 
 /// How long before its deadline a claim must be due: K windows, an attempt, a drain, and slack.
@@ -76,6 +86,13 @@ pub struct Derived {
 }
 
 impl Derived {
+    /// P of the policy that this was derived from. It holds also where nothing is derived, for claims that live by a
+    /// `expireAfter` of their own or are due by their age.
+    #[must_use]
+    pub fn period_of(&self, governing: &Governing, now: Timestamp) -> Option<Duration> {
+        self.period.or_else(|| governing.windows.period(now))
+    }
+
     /// A finding keeps the pool from being rotated.
     #[must_use]
     pub fn is_infeasible(&self) -> bool {

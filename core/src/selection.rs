@@ -83,46 +83,39 @@ pub fn survey(governing: &Governing, period: Duration, claims: &[NodeClaim], nod
         let marks = claim.marks(now);
         let life = Life::of(governing, period, claim);
         let standing = standing(governing, &life, claim, &marks, node, now);
-        let change = match standing {
-            Standing::NotTriggered => life.due,
-            Standing::InBackoff => retry_at(governing, &marks, now),
-            Standing::OptedOut
-            | Standing::Deleting
-            | Standing::Disrupted
-            | Standing::NotReady
-            | Standing::InFlight
-            | Standing::Terminal
-            | Standing::Eligible => None,
-        };
-        survey.next_change = [survey.next_change, change].into_iter().flatten().min();
         *survey.census.entry(standing).or_insert(0) += 1;
         survey.highest_retry_count = survey.highest_retry_count.max(marks.retry_count);
         if life.triggered(now) {
             survey.triggered_hosts.extend(node.map(hostname));
         }
-        if claim.deleting() {
-            continue;
+        if !claim.deleting() {
+            survey.short_lead.extend(life.short_lead.then(|| claim.name_any()));
+            survey.next_deadline = earlier(survey.next_deadline, life.deadline);
         }
-        if life.short_lead {
-            survey.short_lead.push(claim.name_any());
-        }
-        survey.next_deadline = [survey.next_deadline, life.deadline].into_iter().flatten().min();
-        let list = match standing {
-            Standing::Eligible => &mut survey.eligible,
-            Standing::InBackoff => &mut survey.in_backoff,
+        let candidate = || Candidate { name: claim.name_any(), deadline: life.deadline, created: claim.created() };
+        match standing {
+            Standing::NotTriggered => survey.next_change = earlier(survey.next_change, life.due),
+            Standing::InBackoff => {
+                survey.next_change = earlier(survey.next_change, retry_at(governing, &marks, now));
+                survey.in_backoff.push(candidate());
+            }
+            Standing::Eligible => survey.eligible.push(candidate()),
             Standing::OptedOut
             | Standing::Deleting
             | Standing::Disrupted
             | Standing::NotReady
             | Standing::InFlight
-            | Standing::Terminal
-            | Standing::NotTriggered => continue,
-        };
-        list.push(Candidate { name: claim.name_any(), deadline: life.deadline, created: claim.created() });
+            | Standing::Terminal => {}
+        }
     }
     survey.eligible.sort_by(|a, b| rank(a).cmp(&rank(b)));
     survey.in_backoff.sort_by(|a, b| rank(a).cmp(&rank(b)));
     survey
+}
+
+/// `None` is never.
+fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    [one, other].into_iter().flatten().min()
 }
 
 /// Earliest deadline, then oldest, then name; a claim without a deadline comes after those with one.

@@ -1,8 +1,8 @@
 //! When a policy's windows open next, on the clocks of their zones and in UTC (D4).
 
-use jiff::Timestamp;
-use jiff::civil::Weekday;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use super::report::{Opening, Schedule, SkippedWindow};
 use crate::window::{Entry, Occurrence, Skipped, Windows};
@@ -32,27 +32,16 @@ fn opening(windows: &Windows, Occurrence { open, close }: Occurrence) -> Opening
     Opening { open, close, local_open: local(open, &zone), local_close: local(close, &zone), timezone }
 }
 
-/// `Wed 2026-01-07 02:00`.
 fn local(at: Timestamp, zone: &TimeZone) -> String {
-    let local = zone.to_datetime(at);
-    let day = day_name(local.date().weekday());
-    format!("{day} {} {:02}:{:02}", local.date(), local.hour(), local.minute())
+    face(zone.to_datetime(at))
 }
 
 fn skipped_window(skipped: Skipped) -> SkippedWindow {
-    let day = day_name(skipped.day.weekday());
-    let local_open = format!("{day} {} {:02}:{:02}", skipped.day, skipped.start / 60, skipped.start % 60);
-    SkippedWindow { local_open, timezone: skipped.zone_name }
+    let start = skipped.day.at(0, 0, 0, 0).saturating_add(SignedDuration::from_mins(i64::from(skipped.start)));
+    SkippedWindow { local_open: face(start), timezone: skipped.zone_name }
 }
 
-fn day_name(day: Weekday) -> &'static str {
-    match day {
-        Weekday::Monday => "Mon",
-        Weekday::Tuesday => "Tue",
-        Weekday::Wednesday => "Wed",
-        Weekday::Thursday => "Thu",
-        Weekday::Friday => "Fri",
-        Weekday::Saturday => "Sat",
-        Weekday::Sunday => "Sun",
-    }
+/// `Wed 2026-01-07 02:00`.
+fn face(local: DateTime) -> String {
+    local.strftime("%a %Y-%m-%d %H:%M").to_string()
 }

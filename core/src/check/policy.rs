@@ -31,26 +31,23 @@ pub(super) fn report(policy: &Value, among: &Among<'_>, now: Timestamp) -> Polic
     let mut faults: Vec<Fault> = name_fault(policy).into_iter().collect();
     faults.extend(unknown_fields(policy));
     faults.extend(judgement.as_ref().err().into_iter().flatten().cloned());
-    let mut faults: Vec<FaultReport> = faults.iter().map(FaultReport::from).collect();
     let mut told = warnings(policy, now);
-    let tie = among.governance.conflict().map(|conflict| format!("spec.nodePoolSelector: {conflict}"));
-    let infeasible = infeasible(among);
-    for (sentence, denied) in [(tie, among.strictness.deny_ties), (infeasible, among.strictness.deny_infeasible)] {
-        match sentence.as_deref().and_then(|sentence| sentence.split_once(": ")) {
-            Some((field, message)) if denied => faults.push(FaultReport {
-                field: field.to_owned(),
-                reason: FaultCode::Invalid.reason().to_owned(),
-                message: message.to_owned(),
-                at: None,
-            }),
-            Some(_) => told.extend(sentence),
-            None => {}
+    let doubts = [
+        ("spec.nodePoolSelector", among.governance.conflict(), among.strictness.deny_ties),
+        ("spec", infeasible(among), among.strictness.deny_infeasible),
+    ];
+    for (field, words, denied) in doubts {
+        let doubt = words.map(|words| Fault::of(FaultCode::Invalid, field, &Value::Null, &words));
+        if denied {
+            faults.extend(doubt);
+        } else {
+            told.extend(doubt.map(|doubt| doubt.to_string()));
         }
     }
     PolicyReport {
         name: name(policy).to_owned(),
         accepted: faults.is_empty(),
-        faults,
+        faults: faults.iter().map(FaultReport::from).collect(),
         warnings: told,
         node_pools: among.governance.won.iter().cloned().collect(),
         defaults: defaults(policy, judgement.is_ok()),
@@ -64,12 +61,9 @@ pub(super) fn refuse_doubles(sorted: &mut [PolicyReport]) {
     let mut previous: Option<String> = None;
     for report in sorted {
         if !report.name.is_empty() && previous.as_ref() == Some(&report.name) {
-            report.faults.push(FaultReport {
-                field: "metadata.name".to_owned(),
-                reason: FaultCode::Duplicate.reason().to_owned(),
-                message: format!("{:?} is the name of another policy here, which this one would replace; write another name", report.name),
-                at: None,
-            });
+            let words = "is the name of another policy here, which this one would replace; write another name";
+            let fault = Fault::of(FaultCode::Duplicate, "metadata.name", &report.name.as_str().into(), words);
+            report.faults.push(FaultReport::from(&fault));
             report.accepted = false;
         }
         previous = Some(report.name.clone());
@@ -80,7 +74,7 @@ pub(super) fn refuse_doubles(sorted: &mut [PolicyReport]) {
 fn infeasible(among: &Among<'_>) -> Option<String> {
     let won = among.pools.iter().filter(|pool| among.governance.won.contains(&pool.name));
     let stuck: Vec<&str> = won.filter(|pool| pool.is_infeasible()).map(|pool| pool.name.as_str()).collect();
-    (!stuck.is_empty()).then(|| format!("spec: cannot rotate NodePool {}; the findings there say what to change", stuck.join(", ")))
+    (!stuck.is_empty()).then(|| format!("cannot rotate NodePool {}; the findings there say what to change", stuck.join(", ")))
 }
 
 /// The API server's rule for the names of most objects.

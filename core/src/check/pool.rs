@@ -12,12 +12,12 @@ use crate::resolve::{PolicyEntry, Resolution, resolve};
 use crate::schedule::{self, PoolLife, derive};
 use crate::selection;
 
-pub(super) fn report(pool: &NodePool, policies: &[PolicyEntry], claims: &[NodeClaim], now: Timestamp) -> PoolReport {
-    let name = pool.name_any();
-    let claims: Vec<&NodeClaim> = claims.iter().filter(|claim| claim.pool() == Some(name.as_str())).collect();
-    let mut report = PoolReport { faults: faults("spec.template.spec", &pool.spec.template.spec), name, ..PoolReport::default() };
+/// The report of a pool and its `claims`.
+pub(super) fn report(pool: &NodePool, policies: &[PolicyEntry], claims: &[&NodeClaim], now: Timestamp) -> PoolReport {
+    let faults = faults("spec.template.spec", &pool.spec.template.spec);
+    let mut report = PoolReport { name: pool.name_any(), faults, ..PoolReport::default() };
     match resolve(pool.labels(), policies) {
-        Resolution::Governed(governing) => govern(&mut report, pool, &governing, &claims, now),
+        Resolution::Governed(governing) => govern(&mut report, pool, &governing, claims, now),
         Resolution::Invalid { policy, .. } => {
             report.not_rotated = Some(format!("the RotationPolicy {policy}, which selects it, is refused"));
         }
@@ -28,13 +28,12 @@ pub(super) fn report(pool: &NodePool, policies: &[PolicyEntry], claims: &[NodeCl
 }
 
 fn govern(report: &mut PoolReport, pool: &NodePool, governing: &Governing, claims: &[&NodeClaim], now: Timestamp) {
-    let template = &pool.spec.template.spec;
-    let life = PoolLife { expire_after: template.expire_after(), termination_grace_period: template.termination_grace_period() };
+    let life = PoolLife::of(pool);
     let derived = derive(governing, &life, claims.len(), now);
     report.governed_by = Some(governing.name.clone());
     report.findings = derived.findings.iter().map(FindingReport::from).collect();
     report.not_rotated = not_rotated(pool, derived.is_infeasible());
-    let period = governing.windows.period(now);
+    let period = derived.period_of(governing, now);
     report.derived = life.expire_after.zip(period).map(|(expire_after, period)| DerivedReport {
         expire_after,
         termination_grace_period: life.termination_grace_period,

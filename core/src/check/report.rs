@@ -153,7 +153,7 @@ impl PoolReport {
     /// A finding keeps it from being rotated.
     #[must_use]
     pub fn is_infeasible(&self) -> bool {
-        self.findings.iter().any(|finding| finding.level == "fatal")
+        self.findings.iter().any(|finding| finding.level == Level::Fatal)
     }
 }
 
@@ -163,18 +163,14 @@ pub struct FindingReport {
     /// The event's reason.
     pub code: String,
     /// `fatal` or `warning`.
-    pub level: &'static str,
+    pub level: Level,
     /// What is the matter and what to change.
     pub message: String,
 }
 
 impl From<&Finding> for FindingReport {
     fn from(finding: &Finding) -> Self {
-        let level = match finding.level {
-            Level::Fatal => "fatal",
-            Level::Warn => "warning",
-        };
-        Self { code: finding.code.name().to_owned(), level, message: finding.sentence.clone() }
+        Self { code: finding.code.name().to_owned(), level: finding.level, message: finding.sentence.clone() }
     }
 }
 

@@ -2,12 +2,16 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The pool is not rotated.
     Fatal,
     /// The pool is rotated, but look here.
+    #[serde(rename = "warning")]
     Warn,
 }
 

@@ -4,14 +4,13 @@ use crate::annotation::{LAST_FAILURE_AT, ROLLBACK, STARTED_AT, STATE, SURGE_CLAI
 use crate::backoff;
 use crate::gate;
 use crate::headroom;
-use crate::policy::finding::Level;
 use crate::rotation::effect::Effect;
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
 use crate::rotation::report::Activity;
 use crate::rotation::reservation::placeholder;
 use crate::rotation::{Decision, Next, expired};
-use crate::schedule::LONG_REQUEUE;
+use crate::schedule::{Derived, LONG_REQUEUE};
 
 /// Begins the next attempt if everything allows it, else releases the anchor that the crash left behind.
 pub(super) fn retry_or_release(rotation: &Rotation<'_>) -> Seen<Decision> {
@@ -39,10 +38,10 @@ fn may_retry(rotation: &Rotation<'_>) -> Seen<bool> {
     let Some(governing) = pass.governing.as_deref() else {
         return Seen::Continue(false);
     };
-    let fatal = pass.derived.iter().flat_map(|derived| &derived.findings).any(|finding| finding.level == Level::Fatal);
+    let infeasible = pass.derived.as_ref().is_some_and(Derived::is_infeasible);
     let gated = gate::first_closed(governing, &pass.marks, marks.failed_at, pass.now).is_some();
     let next_attempt = marks.failed_at.map(|at| backoff::next_attempt(governing, at, marks.retry_count, pass.now));
-    if pass.never_rotated() || fatal || gated || next_attempt.is_some_and(|at| pass.now < at) {
+    if pass.never_rotated() || infeasible || gated || next_attempt.is_some_and(|at| pass.now < at) {
         return Seen::Continue(false);
     }
     let placeholder = placeholder(rotation)?;

@@ -37,15 +37,9 @@ impl<'a> Pass<'a> {
         };
         let pool = &observation.pool;
         let claims = claims(observation);
-        let derived = governing.as_deref().map(|governing| {
-            let life = PoolLife {
-                expire_after: pool.spec.template.spec.expire_after(),
-                termination_grace_period: pool.spec.template.spec.termination_grace_period(),
-            };
-            schedule::derive(governing, &life, claims.len(), now)
-        });
-        let survey = governing.as_deref().map(|governing| {
-            let period = governing.windows.period(now).unwrap_or_default();
+        let derived = governing.as_deref().map(|governing| schedule::derive(governing, &PoolLife::of(pool), claims.len(), now));
+        let survey = governing.as_deref().zip(derived.as_ref()).map(|(governing, derived)| {
+            let period = derived.period_of(governing, now).unwrap_or_default();
             selection::survey(governing, period, &claims, &observation.nodes_by_name(), now)
         });
         Self { observation, now, marks: pool.marks(now), governing, derived, survey }

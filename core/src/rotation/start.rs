@@ -3,7 +3,6 @@
 use crate::annotation::{ACTIVE_ROTATION, stored};
 use crate::gate;
 use crate::headroom;
-use crate::policy::finding::Level;
 use crate::rotation::announcement::{Announcement, Notice};
 use crate::rotation::effect::Effect;
 use crate::rotation::observation::Seen;
@@ -11,7 +10,7 @@ use crate::rotation::pass::{Pass, Rotation};
 use crate::rotation::report::Activity;
 use crate::rotation::reservation;
 use crate::rotation::{Decision, Next, ahead, fallback, opening, orphan};
-use crate::schedule::LONG_REQUEUE;
+use crate::schedule::{Derived, LONG_REQUEUE};
 use crate::selection::Candidate;
 
 /// Begins the rotation of the most urgent claim, or says why none begins.
@@ -100,8 +99,7 @@ fn refusal(pass: &Pass<'_>) -> Option<Decision> {
         decision.notices.push(Notice::StaticNodePool);
         return Some(decision);
     }
-    let findings = pass.derived.as_ref().map(|derived| derived.findings.as_slice()).unwrap_or_default();
-    if findings.iter().any(|finding| finding.level == Level::Fatal) {
+    if pass.derived.as_ref().is_some_and(Derived::is_infeasible) {
         return Some(pass.rest(Activity::Infeasible, wait));
     }
     orphan::draining(pass).map(|name| pass.rest(Activity::OrphanDraining(name), wait))

@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 use noderotation_core::check::{ClaimReport, DerivedReport, FaultReport, Opening, PolicyReport, PoolReport, Report, Schedule};
 use noderotation_core::duration::human;
+use noderotation_core::policy::finding::Level;
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default();
@@ -142,8 +143,11 @@ fn pool(report: &PoolReport) -> String {
         lines.add(RED, "error", &fault_line(fault));
     }
     for finding in &report.findings {
-        let style = if finding.level == "fatal" { RED } else { YELLOW };
-        lines.add(style, finding.level, &format!("{}: {}", finding.code, finding.message));
+        let (style, word) = match finding.level {
+            Level::Fatal => (RED, "fatal"),
+            Level::Warn => (YELLOW, "warning"),
+        };
+        lines.add(style, word, &format!("{}: {}", finding.code, finding.message));
     }
     if let Some(why) = &report.not_rotated {
         lines.add(YELLOW, "idle", &format!("not rotated: {why}"));
