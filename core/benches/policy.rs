@@ -13,7 +13,7 @@ use noderotation_core::karpenter::NodeClaim;
 use noderotation_core::policy::governing::Governing;
 use noderotation_core::policy::validate::validate;
 use noderotation_core::resolve::{PolicyEntry, resolve};
-use noderotation_core::selection::survey;
+use noderotation_core::selection::{Nodes, survey};
 use serde_json::{Value, json};
 
 fn now() -> Timestamp {
@@ -98,7 +98,7 @@ fn selection(criterion: &mut Criterion) {
         .collect();
     let nodes: Vec<Node> =
         (0..10_000).map(|index| serde_json::from_value(json!({"metadata": {"name": format!("node-{index}")}})).unwrap()).collect();
-    let by_name: BTreeMap<String, &Node> = nodes.iter().map(|node| (node.metadata.name.clone().unwrap(), node)).collect();
+    let by_name = Nodes::new(&nodes);
     let period = Duration::from_secs(4 * 24 * 3600);
     criterion.bench_function("selection over 10,000 claims", |b| {
         b.iter(|| survey(&governing, period, black_box(&claims), &by_name, now()));

@@ -74,12 +74,39 @@ pub struct Survey {
     pub short_lead: Vec<String>,
 }
 
-/// Judges every claim of a pool. `nodes` are the pool's Nodes by name; `period` is the policy's P (D4).
+/// Nodes to be looked up by their names: in order, since a tree takes twice the comparisons.
+#[derive(Clone, Debug, Default)]
+pub struct Nodes<'a>(Vec<(&'a str, &'a Node)>);
+
+impl<'a> Nodes<'a> {
+    /// Those of `nodes` that have a name.
+    #[must_use]
+    pub fn new(nodes: impl IntoIterator<Item = &'a Node>) -> Self {
+        let mut named: Vec<_> = nodes.into_iter().filter_map(|node| Some((node.metadata.name.as_deref()?, node))).collect();
+        named.sort_by_key(|(name, _)| *name);
+        Self(named)
+    }
+
+    /// The Node of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&'a Node> {
+        let index = self.0.binary_search_by_key(&name, |(name, _)| name).ok()?;
+        self.0.get(index).map(|(_, node)| *node)
+    }
+}
+
+/// Judges every claim of a pool. `nodes` are the pool's Nodes; `period` is the policy's P (D4).
 #[must_use]
-pub fn survey(governing: &Governing, period: Duration, claims: &[NodeClaim], nodes: &BTreeMap<String, &Node>, now: Timestamp) -> Survey {
+pub fn survey<'a>(
+    governing: &Governing,
+    period: Duration,
+    claims: impl IntoIterator<Item = &'a NodeClaim>,
+    nodes: &Nodes<'_>,
+    now: Timestamp,
+) -> Survey {
     let mut survey = Survey::default();
     for claim in claims {
-        let node = claim.node_name().and_then(|name| nodes.get(name).copied());
+        let node = claim.node_name().and_then(|name| nodes.get(name));
         let marks = claim.marks(now);
         let life = Life::of(governing, period, claim);
         let standing = standing(governing, &life, claim, &marks, node, now);

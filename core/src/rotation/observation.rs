@@ -4,16 +4,15 @@
 //! a close-up: live reads of the objects that it is going to decide on (D2). A stale cache can so delay a step but
 //! never misdirect one. What has not been asked for is `None`, and a step that needs it says so with a [`Look`].
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::ResourceExt;
 
 use crate::karpenter::{NodeClaim, NodePool};
 use crate::placeholder;
 use crate::resolve::Resolution;
+use crate::selection::Nodes;
 use crate::sweep::Leftovers;
 
 /// How placeholders are made on this installation; the same for all pools.
@@ -110,17 +109,12 @@ impl Observation {
     }
 
     /// The pool's nodes by name: those of the cache, but the candidate's of the close-up as it is now.
-    pub(super) fn nodes_by_name(&self) -> BTreeMap<String, &Node> {
-        let mut nodes: BTreeMap<String, &Node> = self.nodes.iter().map(|node| (node.name_any(), node)).collect();
-        if let Some(CloseUp { claim: Some(claim), node, .. }) = &self.close_up
-            && let Some(name) = claim.node_name()
-        {
-            match node {
-                Some(node) => nodes.insert(name.to_owned(), node),
-                None => nodes.remove(name),
-            };
-        }
-        nodes
+    pub(super) fn nodes_by_name(&self) -> Nodes<'_> {
+        let candidate = self.close_up.as_ref().and_then(|close_up| Some((close_up.claim.as_ref()?.node_name()?, close_up.node.as_ref())));
+        let Some((name, node)) = candidate else {
+            return Nodes::new(&self.nodes);
+        };
+        Nodes::new(self.nodes.iter().filter(|other| other.metadata.name.as_deref() != Some(name)).chain(node))
     }
 }
 

@@ -40,7 +40,7 @@ impl<'a> Pass<'a> {
         let derived = governing.as_deref().map(|governing| schedule::derive(governing, &PoolLife::of(pool), claims.len(), now));
         let survey = governing.as_deref().zip(derived.as_ref()).map(|(governing, derived)| {
             let period = derived.period_of(governing, now).unwrap_or_default();
-            selection::survey(governing, period, &claims, &observation.nodes_by_name(), now)
+            selection::survey(governing, period, claims, &observation.nodes_by_name(), now)
         });
         Self { observation, now, marks: pool.marks(now), governing, derived, survey }
     }
@@ -126,12 +126,12 @@ impl<'a> Pass<'a> {
 }
 
 /// The pool's claims: those of the cache, but the one of the close-up as it is now.
-fn claims(observation: &Observation) -> Vec<NodeClaim> {
+fn claims(observation: &Observation) -> Vec<&NodeClaim> {
     let Some(close_up) = &observation.close_up else {
-        return observation.claims.clone();
+        return observation.claims.iter().collect();
     };
-    let others = observation.claims.iter().filter(|claim| claim.name_any() != close_up.name);
-    others.chain(&close_up.claim).cloned().collect()
+    let others = observation.claims.iter().filter(|claim| claim.metadata.name.as_ref() != Some(&close_up.name));
+    others.chain(&close_up.claim).collect()
 }
 
 /// The rotation in flight: its claim exists and belongs to the pool.

@@ -144,8 +144,7 @@ fn the_nearest_deadline_goes_first_then_the_oldest_then_the_name() {
         claim("old", "2025-12-31T00:00:00Z", "360h"),
     ];
     let nodes: Vec<Node> = claims.iter().map(|claim| node(&claim.name_any(), &[])).collect();
-    let nodes = nodes.iter().map(|node| (node.name_any(), node)).collect();
-    let survey = survey(&policy(&json!({"ageThreshold": "1h"})), PERIOD, &claims, &nodes, at(DUE));
+    let survey = survey(&policy(&json!({"ageThreshold": "1h"})), PERIOD, &claims, &Nodes::new(&nodes), at(DUE));
     let order: Vec<&str> = survey.eligible.iter().map(|candidate| candidate.name.as_str()).collect();
     assert_eq!(order, ["young-but-short", "old", "b", "c", "never"]);
     assert_eq!(survey.census, [(Standing::Eligible, 5)].into());
@@ -156,8 +155,7 @@ fn the_nearest_deadline_goes_first_then_the_oldest_then_the_name() {
 fn the_census_counts_every_claim_and_says_what_changes_next() {
     let claims = [old(), claim("young", "2026-01-02T00:00:00Z", "336h"), claim("short", "2026-01-06T00:00:00Z", "100h")];
     let nodes = [node("old", &[]), node("young", &[]), node("short", &[])];
-    let nodes = nodes.iter().map(|node| (node.name_any(), node)).collect();
-    let survey = survey(&policy(&json!({})), PERIOD, &claims, &nodes, at(DUE));
+    let survey = survey(&policy(&json!({})), PERIOD, &claims, &Nodes::new(&nodes), at(DUE));
     assert_eq!(survey.census, [(Standing::Eligible, 2), (Standing::NotTriggered, 1)].into());
     assert_eq!(survey.next_change, Some(at("2026-01-07T22:43:00Z")));
     assert_eq!(survey.short_lead, ["short"]);

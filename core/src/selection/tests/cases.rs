@@ -3,8 +3,7 @@
 use super::*;
 
 fn surveyed(spec: &Value, claims: &[NodeClaim], nodes: &[Node], now: &str) -> Survey {
-    let nodes = nodes.iter().map(|node| (node.name_any(), node)).collect();
-    survey(&policy(spec), PERIOD, claims, &nodes, at(now))
+    survey(&policy(spec), PERIOD, claims, &Nodes::new(nodes), at(now))
 }
 
 fn order(survey: &Survey) -> Vec<&str> {
