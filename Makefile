@@ -29,7 +29,7 @@ demo: check-tools build ## Rotate a real node on a real cluster and show it. KEE
 	@$(CARGO) run --locked --quiet -p e2e -- demo $(if $(filter-out 0,$(KEEP)),--keep)
 
 .PHONY: test
-test: check-tools lint unit tidy e2e ## Run everything: format, lints, unit tests, tidiness, tests on a real cluster.
+test: check-tools lint unit tidy model sim e2e ## Run everything: lints, tests, model checker, simulation, a real cluster.
 	$(call stage,all passed)
 
 .PHONY: lint
@@ -62,6 +62,16 @@ bench: ## Measure what the rules and `check` cost.
 	$(call stage,benchmarks)
 	@$(CARGO) bench --locked -p noderotation-core --bench policy -- --noplot
 	@$(CARGO) bench --locked -p node-rotation-controller --bench check -- --noplot
+
+.PHONY: model
+model: ## Let the model checker try to break a rotation. DEPTH=3 goes further.
+	$(call stage,model checker)
+	@$(CARGO) run --locked --quiet --profile model -p noderotation-sim -- model $(DEPTH)
+
+.PHONY: sim
+sim: ## Live through months of made-up clusters. SEED=7 replays one.
+	$(call stage,simulation)
+	@$(CARGO) run --locked --quiet --profile model -p noderotation-sim -- simulate $(SEED)
 
 .PHONY: fuzz
 fuzz: $(patsubst fuzz/targets/%.rs,fuzz-%,$(wildcard fuzz/targets/*.rs)) ## Look for inputs that break a promise. SECONDS=60 for each target.

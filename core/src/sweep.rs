@@ -47,6 +47,24 @@ impl Marked {
     }
 }
 
+impl Marked {
+    /// It is being deleted, and that by us as far as anybody can tell: of a state that nobody understands, or that a person
+    /// has removed while the claim still has its surge, the safe thing is believed.
+    pub(crate) fn may_drain(&self, claim: &NodeClaim, now: Timestamp) -> bool {
+        claim.deleting()
+            && match claim.marks(now).state {
+                ClaimState::Draining | ClaimState::Unknown(_) => true,
+                ClaimState::Fresh => self.has_surge(&claim.name_any()),
+                ClaimState::Pending | ClaimState::Failed | ClaimState::Expired => false,
+            }
+    }
+
+    fn has_surge(&self, claim: &str) -> bool {
+        self.placeholders.iter().any(|pod| placeholder::belongs_to(pod, claim))
+            || self.nodes.iter().any(|node| mark::is_marked_for(node, claim))
+    }
+}
+
 /// The pool that an object belongs to, by Karpenter's label.
 fn pool_of(object: &impl ResourceExt) -> String {
     object.labels().get(NODEPOOL_LABEL).cloned().unwrap_or_default()
@@ -105,11 +123,10 @@ pub fn suspected(pool: Option<&NodePool>, marked: &Marked, now: Timestamp) -> bo
 #[must_use]
 pub fn of_pool(pool: Option<&NodePool>, leftovers: &Leftovers, now: Timestamp) -> Vec<Vec<Planned>> {
     let Leftovers { marked, anchored } = leftovers;
-    let lost: Vec<&NodeClaim> =
-        marked.claims.iter().filter(|claim| !anchored.contains(&claim.name_any()) && in_flight(claim, now)).collect();
+    let lost = marked.claims.iter().filter(|claim| !anchored.contains(&claim.name_any()));
     // Nothing can be undone once the delete is sent: what such a drain has reserved stays until the claim is gone.
-    let (draining, ended): (Vec<&NodeClaim>, Vec<&NodeClaim>) =
-        lost.into_iter().partition(|claim| claim.deleting() && claim.marks(now).state == ClaimState::Draining);
+    let (draining, others): (Vec<&NodeClaim>, Vec<&NodeClaim>) = lost.partition(|claim| marked.may_drain(claim, now));
+    let ended = others.into_iter().filter(|claim| in_flight(claim, now));
     let mut lists: Vec<Vec<Planned>> = Vec::new();
     if let Some(pool) = pool.filter(|pool| pool.marks(now).anchor.is_none()) {
         lists.extend(put_right(pool, &draining, now).map(|write| vec![write]));
@@ -117,7 +134,7 @@ pub fn of_pool(pool: Option<&NodePool>, leftovers: &Leftovers, now: Timestamp) -
     let mut owners = anchored.clone();
     owners.extend(draining.iter().map(|claim| claim.name_any()));
     // The claim first: a leader that was paused in its rotation can then no longer delete it.
-    let mut of_claims: BTreeMap<String, Vec<Planned>> = ended.iter().map(|claim| (claim.name_any(), vec![end(claim, now)])).collect();
+    let mut of_claims: BTreeMap<String, Vec<Planned>> = ended.map(|claim| (claim.name_any(), vec![end(claim, now)])).collect();
     let orphans = marked.placeholders.iter().filter(|pod| !owners.iter().any(|owner| placeholder::belongs_to(pod, owner)));
     for pod in orphans.filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
         let claim = placeholder::claim_of(pod);

@@ -11,7 +11,6 @@ pub mod fingerprint;
 pub mod fleet;
 pub mod instant;
 pub mod invariant;
-pub mod known;
 pub mod model;
 pub mod moves;
 pub mod plan;

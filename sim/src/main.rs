@@ -1,6 +1,5 @@
 //! `noderotation-sim`: explores the model, or lives through made-up clusters, and prints what it found.
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -65,9 +64,6 @@ fn tell(report: &Report, seconds: f64) {
     for (kind, count) in report.coverage.kinds() {
         print(&format!("  {count:>10} {kind}"));
     }
-    for (name, count) in &report.known {
-        print(&format!("known, met {count} times: {name}"));
-    }
     for story in &report.stories {
         print(&format!("\n{story}\n"));
     }
@@ -77,14 +73,11 @@ fn tell(report: &Report, seconds: f64) {
 fn simulate(first: u64, count: u64) -> ExitCode {
     let begun = std::time::Instant::now();
     let mut coverage = Coverage::default();
-    let (mut moves, mut known, mut violations) = (0, BTreeMap::new(), 0);
+    let (mut moves, mut violations) = (0, 0);
     for seed in first..first.saturating_add(count) {
         let outcome = simulate::simulate(&Fleet::of(seed, DAYS), seed);
         coverage.merge(&outcome.coverage);
         moves += outcome.moves;
-        if let Some(name) = outcome.known {
-            *known.entry(name).or_insert(0) += 1;
-        }
         if let Some(story) = &outcome.story {
             violations += 1;
             print(&format!("\nSEED={seed} make sim\n{story}\n"));
@@ -95,9 +88,6 @@ fn simulate(first: u64, count: u64) -> ExitCode {
     }
     for (kind, count) in coverage.kinds() {
         print(&format!("  {count:>10} {kind}"));
-    }
-    for (name, count) in &known {
-        print(&format!("known, ended {count} lives: {name}"));
     }
     let seconds = begun.elapsed().as_secs_f64();
     print(&format!("{count} seeds of {DAYS} days, {moves} moves, {violations} violations, {seconds:.1} s"));

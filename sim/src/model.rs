@@ -19,7 +19,7 @@ use crate::decide::Decider;
 use crate::fingerprint::fingerprint;
 use crate::invariant::Violation;
 use crate::moves::{Move, moves};
-use crate::play::{Played, Verdict, play};
+use crate::play::{Played, play};
 use crate::setup::Setup;
 use crate::world::World;
 use fair::Fair;
@@ -39,10 +39,8 @@ pub struct Report {
     pub decisions: (u64, u64),
     /// States from which a fair run was followed to its end or to a state known to end well.
     pub fair: u64,
-    /// One story for each kind of violation that is not known.
+    /// One story for each kind of violation.
     pub stories: Vec<Story>,
-    /// Known violations that were met, and how often.
-    pub known: BTreeMap<&'static str, u64>,
     /// What has happened at all.
     pub coverage: Coverage,
 }
@@ -67,7 +65,6 @@ pub struct Explorer<'a> {
     threads: usize,
     transitions: AtomicU64,
     found: Mutex<BTreeMap<String, Found>>,
-    known: Mutex<BTreeMap<&'static str, u64>>,
     coverage: Mutex<Coverage>,
 }
 
@@ -90,7 +87,6 @@ impl<'a> Explorer<'a> {
             threads: threads.max(1),
             transitions: AtomicU64::new(0),
             found: Mutex::default(),
-            known: Mutex::default(),
             coverage: Mutex::default(),
         }
     }
@@ -133,18 +129,16 @@ impl<'a> Explorer<'a> {
             decisions: self.decider.counts(),
             fair: self.fair.count(),
             stories,
-            known: self.known.into_inner().unwrap_or_else(PoisonError::into_inner),
             coverage: self.coverage.into_inner().unwrap_or_else(PoisonError::into_inner),
         }
     }
 
     /// Takes note of what is wrong; true if nothing is.
-    fn accept(&self, verdict: Verdict, origin: impl FnOnce() -> Option<Origin>, last: Option<Move>) -> bool {
-        match (verdict, last) {
-            (Verdict::Fine, _) => return true,
-            (Verdict::Known(known), _) => *lock(&self.known).entry(known.name).or_default() += 1,
-            (Verdict::Broken(violation), last) => origin().into_iter().for_each(|origin| self.blame(origin, last, violation.clone())),
-        }
+    fn accept(&self, violation: Option<Violation>, origin: impl FnOnce() -> Option<Origin>, last: Option<Move>) -> bool {
+        let Some(violation) = violation else {
+            return true;
+        };
+        origin().into_iter().for_each(|origin| self.blame(origin, last, violation.clone()));
         false
     }
 
@@ -229,8 +223,8 @@ impl Layer<'_> {
     fn expand(&self, world: World, stack: &mut Vec<World>) {
         self.count.fetch_add(1, Ordering::Relaxed);
         let explorer = self.explorer;
-        let verdict = explorer.fair.follow(explorer.setup, &explorer.decider, &world).verdict;
-        explorer.accept(verdict, || explorer.store.origin_of(print(&world)), None);
+        let violation = explorer.fair.follow(explorer.setup, &explorer.decider, &world).violation;
+        explorer.accept(violation, || explorer.store.origin_of(print(&world)), None);
         self.make(&world, 0, stack);
         if self.keep {
             lock(self.expanded).push(world);
@@ -246,10 +240,10 @@ impl Layer<'_> {
             if cost != step {
                 continue;
             }
-            let Played { after, event, verdict } = play(explorer.setup, &explorer.decider, world, what);
+            let Played { after, event, violation } = play(explorer.setup, &explorer.decider, world, what);
             coverage.note(what, event.as_ref());
             let origin = Origin { parent, place, cost: self.cost };
-            let sound = explorer.accept(verdict, || Some(origin), Some(what));
+            let sound = explorer.accept(violation, || Some(origin), Some(what));
             if sound && explorer.store.insert(print(&after), origin) {
                 stack.push(after);
             }

@@ -5,7 +5,7 @@ use crate::invariant::Violation;
 use crate::model::fair::Fair;
 use crate::model::story::Story;
 use crate::moves::{Move, moves};
-use crate::play::{Verdict, play};
+use crate::play::play;
 use crate::setup::Setup;
 use crate::world::World;
 
@@ -50,16 +50,13 @@ fn replay(setup: &Setup, decider: &Decider, trace: &[Move], rule: &str) -> Optio
         }
         played.push(*what);
         let made = play(setup, decider, &world, *what);
-        match made.verdict {
-            Verdict::Fine => world = made.after,
-            Verdict::Known(_) => return None,
-            Verdict::Broken(violation) => return (violation.rule == rule).then_some((played, violation)),
+        match made.violation {
+            None => world = made.after,
+            Some(violation) => return (violation.rule == rule).then_some((played, violation)),
         }
     }
-    match Fair::default().follow(setup, decider, &world).verdict {
-        Verdict::Broken(violation) if violation.rule == rule => Some((played, violation)),
-        Verdict::Fine | Verdict::Known(_) | Verdict::Broken(_) => None,
-    }
+    let violation = Fair::default().follow(setup, decider, &world).violation.filter(|violation| violation.rule == rule);
+    violation.map(|violation| (played, violation))
 }
 
 /// The move can happen here; time can pass to any instant that is ahead.

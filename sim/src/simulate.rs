@@ -8,7 +8,7 @@ use crate::invariant::Violation;
 use crate::model::fair::{self, Fair};
 use crate::model::story::Story;
 use crate::moves::{Move, moves};
-use crate::play::{Played, Verdict, play};
+use crate::play::{Played, play};
 use crate::random::Random;
 use crate::shrink::shrink;
 use crate::world::World;
@@ -29,17 +29,8 @@ pub struct Outcome {
     pub print: u64,
     /// What has happened at all.
     pub coverage: Coverage,
-    /// A known violation ended it.
-    pub known: Option<&'static str>,
-    /// A violation that is not known, told as briefly as could be.
+    /// A violation, told as briefly as could be.
     pub story: Option<Story>,
-}
-
-/// How a life ended.
-enum End {
-    Old,
-    Known(&'static str),
-    Broken(Violation),
 }
 
 /// Lives through a seed.
@@ -54,14 +45,9 @@ pub fn simulate(fleet: &Fleet, seed: u64) -> Outcome {
         trace: Vec::new(),
         coverage: Coverage::default(),
     };
-    let end = life.live();
-    let (known, story) = match end {
-        End::Old => (None, None),
-        End::Known(name) => (Some(name), None),
-        End::Broken(violation) => (None, Some(shrink(&fleet.setup, &decider, &life.trace, &violation))),
-    };
+    let story = life.live().map(|violation| shrink(&fleet.setup, &decider, &life.trace, &violation));
     let words: Vec<u8> = life.trace.iter().flat_map(|what| what.to_string().into_bytes()).chain(life.world.encode().0).collect();
-    Outcome { moves: life.trace.len(), print: fingerprint(&words, 0), coverage: life.coverage, known, story }
+    Outcome { moves: life.trace.len(), print: fingerprint(&words, 0), coverage: life.coverage, story }
 }
 
 struct Life<'a> {
@@ -74,34 +60,26 @@ struct Life<'a> {
 }
 
 impl Life<'_> {
-    fn live(&mut self) -> End {
+    /// The rule that it broke, if it did not live to the end.
+    fn live(&mut self) -> Option<Violation> {
         while self.trace.len() < LONGEST {
             let Some(what) = self.choose() else { break };
             self.trace.push(what);
-            let Played { after, event, verdict } = play(&self.fleet.setup, self.decider, &self.world, what);
+            let Played { after, event, violation } = play(&self.fleet.setup, self.decider, &self.world, what);
             self.coverage.note(what, event.as_ref());
             self.world = after;
-            match verdict {
-                Verdict::Fine => {}
-                Verdict::Known(known) => return End::Known(known.name),
-                Verdict::Broken(violation) => return End::Broken(violation),
-            }
-            if self.trace.len().is_multiple_of(REST_EVERY)
-                && let Some(end) = self.rest()
-            {
-                return end;
+            let rest = self.trace.len().is_multiple_of(REST_EVERY);
+            let violation = violation.or_else(|| if rest { self.rest() } else { None });
+            if violation.is_some() {
+                return violation;
             }
         }
-        self.rest().unwrap_or(End::Old)
+        self.rest()
     }
 
     /// Nothing is perturbed any more: does everything come to rest, and is it well then?
-    fn rest(&self) -> Option<End> {
-        match Fair::default().follow(&self.fleet.setup, self.decider, &self.world).verdict {
-            Verdict::Fine => None,
-            Verdict::Known(known) => Some(End::Known(known.name)),
-            Verdict::Broken(violation) => Some(End::Broken(violation)),
-        }
+    fn rest(&self) -> Option<Violation> {
+        Fair::default().follow(&self.fleet.setup, self.decider, &self.world).violation
     }
 
     /// The next move; `None` at the end of time.

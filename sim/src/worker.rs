@@ -44,7 +44,7 @@ pub struct Pass {
     pub tries: u8,
     /// Decisions so far.
     pub steps: u8,
-    /// Others have acted since its last decision.
+    /// Others have acted since its first look.
     pub overtaken: bool,
     /// Its lease is over: what is being sent arrives, and nothing after it.
     pub last_write: bool,
@@ -98,7 +98,7 @@ pub enum Event {
         told: bool,
         /// What the pass had seen.
         facts: Facts,
-        /// Others have acted since.
+        /// Others have acted since the first look.
         overtaken: bool,
     },
     /// There was no pool to look at.
@@ -218,7 +218,10 @@ pub fn go_on(world: &mut World, setup: &Setup, decider: &Decider, index: usize, 
     let sight = match std::mem::replace(&mut pass.stage, PassStage::Between) {
         PassStage::Writing { facts, writes, again } => return Ok(write(world, index, pass, facts, writes, again, manner)),
         PassStage::Looking(sight) => Some(*sight),
-        PassStage::Between => Sight::first(world, cached, pool, live),
+        PassStage::Between => {
+            pass.overtaken = false;
+            Sight::first(world, cached, pool, live)
+        }
     };
     let Some(sight) = sight else {
         return Ok(Event::NoPool);
@@ -266,7 +269,6 @@ fn look(
         if pass.steps > STEPS {
             return Err(Stuck::Endless);
         }
-        pass.overtaken = false;
         if plan.writes.is_empty() {
             keep(world, index, plan.again.then_some(pass));
             return Ok(Event::Rested(plan));

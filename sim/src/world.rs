@@ -67,6 +67,7 @@ impl World {
                 annotations,
                 told: 0,
                 begun: false,
+                stripped: false,
                 answer_lost: false,
             });
             world.workers.extend((0..setup.leaders).map(|leader| Worker::new(leader, id)));
@@ -128,7 +129,9 @@ impl World {
     pub fn add_pod(&mut self, role: Role, milli: u32, pool: Option<u8>, node: Option<u16>, phase: Phase) {
         let version = self.next_version();
         let labelled = matches!(role, Role::Placeholder(_));
-        let created = if labelled { self.now } else { Instant(0) };
+        // The API server's clock never runs back, and a launch may have taken it a second further.
+        let latest = self.claims.iter().map(|claim| claim.created).max().unwrap_or_default();
+        let created = if labelled { self.now.max(latest) } else { Instant(0) };
         let pod = Pod { role, uid: version, version, created, pool, node, phase, terminating: false, milli, labelled };
         let place = self.pods.partition_point(|other| other.role < role);
         self.pods.insert(place, pod);

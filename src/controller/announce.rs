@@ -54,17 +54,9 @@ fn text(announcement: &Announcement) -> Option<Text> {
         Announcement::Completed { claim, surge_node, surge_path, .. } => {
             normal("RotationCompleted", "RotateNode", completed(claim, surge_node.as_deref(), surge_path.as_deref()))
         }
-        Announcement::Failed { claim, ready_timeout, retry_count, next_attempt } => warning(
-            claim,
-            "RotationFailed",
-            "RotateNode",
-            format!(
-                "No replacement was ready within readyTimeout ({}); rolled back, nothing was drained. Attempt {retry_count}; \
-                 the next one may begin at {} if a window is open then.",
-                human(*ready_timeout),
-                stamp(*next_attempt)
-            ),
-        ),
+        Announcement::Failed { claim, ready_timeout, retry_count, next_attempt } => {
+            warning(claim, "RotationFailed", "RotateNode", failed(*ready_timeout, *retry_count, *next_attempt))
+        }
         Announcement::Expired { claim, deadline_reached } => {
             warning(claim, "RotationExpired", "RotateNode", expired(*deadline_reached).to_owned())
         }
@@ -236,6 +228,12 @@ fn completed(claim: &str, surge_node: Option<&str>, surge_path: Option<&str>) ->
         Some(_) | None => "",
     };
     format!("NodeClaim {claim} was replaced and is gone.{node}{path}")
+}
+
+fn failed(ready_timeout: Option<std::time::Duration>, retry_count: u32, next_attempt: Option<Timestamp>) -> String {
+    let limit = ready_timeout.map(|limit| format!(" ({})", human(limit))).unwrap_or_default();
+    let next = next_attempt.map(|at| format!("; the next one may begin at {} if a window is open then", stamp(at))).unwrap_or_default();
+    format!("No replacement was ready within readyTimeout{limit}; rolled back, nothing was drained. Attempt {retry_count}{next}.")
 }
 
 fn expired(deadline_reached: Option<bool>) -> &'static str {

@@ -48,9 +48,9 @@ pub(super) fn log(nodepool: &str, announcement: &Announcement) {
             nodepool,
             nodeclaim = claim,
             reason = "readyTimeout",
-            readyTimeout = go_string(*ready_timeout),
+            readyTimeout = ready_timeout.map(go_string),
             retryCount = retry_count,
-            backoffUntil = stamp(*next_attempt),
+            backoffUntil = next_attempt.map(stamp),
             "rotation attempt failed"
         ),
         Announcement::Expired { claim, deadline_reached } => {

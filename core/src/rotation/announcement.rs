@@ -99,16 +99,16 @@ pub enum Announcement {
         /// Without a surge.
         forceful_fallback: bool,
     },
-    /// The attempt is rolled back.
+    /// The attempt is rolled back, and the anchor is released.
     Failed {
         /// The old claim.
         claim: String,
-        /// The limit that was exceeded.
-        ready_timeout: Duration,
+        /// The limit that was exceeded; not known once no policy governs the pool.
+        ready_timeout: Option<Duration>,
         /// Attempts that failed so far, this one included.
         retry_count: u32,
-        /// When the next attempt may begin, window permitting.
-        next_attempt: Timestamp,
+        /// When the next attempt may begin, window permitting; not known once no policy governs the pool.
+        next_attempt: Option<Timestamp>,
     },
     /// The claim was taken before the surge was ready, and the anchor is released.
     Expired {

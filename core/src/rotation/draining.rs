@@ -6,7 +6,7 @@
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 
-use crate::annotation::{ACTIVE_ROTATION_STATE, DRAINING_AT, SURGE_PATH, SURGE_WAIT};
+use crate::annotation::{ACTIVE_ROTATION_STATE, Change, ClaimState, DRAINING_AT, STATE, SURGE_CLAIM, SURGE_PATH, SURGE_WAIT};
 use crate::karpenter::{NodeClaim, node_leaving};
 use crate::rotation::announcement::Announcement;
 use crate::rotation::effect::{Effect, Planned};
@@ -19,9 +19,9 @@ use crate::rotation::surge::surge_ready;
 use crate::rotation::{Decision, Next, stuck};
 use crate::schedule::SHORT_REQUEUE;
 
-/// Waits for the drain, or sends the delete that a crash has kept back.
+/// Waits for the drain, or makes up for a delete that was kept back.
 pub(super) fn drain(rotation: &Rotation<'_>) -> Seen<Decision> {
-    if rotation.claim.deleting() { wait(rotation) } else { Seen::Continue(resume(rotation)) }
+    if rotation.claim.deleting() { wait(rotation) } else { Seen::Continue(unsent(rotation)) }
 }
 
 /// A drain of which the caches show nothing but that it goes on: it may take a day, and live reads would tell no more
@@ -65,31 +65,38 @@ fn release_unbound(rotation: &Rotation<'_>) -> Option<Planned> {
     placeholder.map(|pod| delete_placeholder(pod).into())
 }
 
-/// The mirror is written but the delete was not sent. It is sent only if the reservation is still sound; otherwise
-/// the rotation goes back to waiting for one (review 3). A rollback that has begun is never overtaken (review 1).
-/// Without a surge there is nothing to look at again, and the delete is sent whatever the claim says (review 4).
-fn resume(rotation: &Rotation<'_>) -> Decision {
-    let sound = if rotation.pass.marks.forceful_fallback {
-        Ok(())
-    } else if rotation.marks.rollback.is_some() {
-        Err("its rollback has begun")
-    } else {
-        surge_ready(rotation).map(drop)
-    };
-    match sound {
-        Ok(()) => {
-            let mut effects = Vec::from_iter(state_draining(rotation));
-            effects.push(delete_old_claim(rotation, rotation.pass.marks.forceful_fallback));
-            rotation.pass.act(Activity::Draining(rotation.name()), effects, Next::After(SHORT_REQUEUE))
-        }
-        Err(why) => step_back(rotation, why),
+/// The mirror is written and the delete was not sent, such as after a crash.
+///
+/// Without a surge there is nothing to look at again: the delete is sent whatever the claim says (review 4). Otherwise the
+/// rotation goes back to waiting for a sound reservation, and from there to the mirror again (review 3): whoever deletes
+/// has written the mirror in the same list of writes. A rollback that has begun is never overtaken (review 1).
+fn unsent(rotation: &Rotation<'_>) -> Decision {
+    if !rotation.pass.marks.forceful_fallback {
+        return step_back(rotation);
     }
+    let mut effects = Vec::from_iter(state_draining(rotation));
+    effects.push(delete_old_claim(rotation, true));
+    rotation.pass.act(Activity::Draining(rotation.name()), effects, Next::After(SHORT_REQUEUE))
 }
 
-fn step_back(rotation: &Rotation<'_>, why: &str) -> Decision {
+/// First the claim, as for a rollback: another leader that is just between its mirror and its delete can then no longer
+/// delete it, since its version has changed. That leader has recorded the surge claim before the mirror.
+fn step_back(rotation: &Rotation<'_>) -> Decision {
+    let mut effects = Vec::new();
+    let mut fence = Change::new();
+    if rotation.marks.state == ClaimState::Draining {
+        fence.insert(STATE, Some("pending".to_owned()));
+    }
+    if rotation.marks.surge_claim.is_some() {
+        fence.insert(SURGE_CLAIM, None);
+    }
+    if rotation.marks.rollback.is_none() && !fence.is_empty() {
+        effects.push(Effect::AnnotateClaim { claim: rotation.claim_target(), change: fence }.into());
+    }
     let change = [(ACTIVE_ROTATION_STATE, None), (DRAINING_AT, None), (SURGE_WAIT, None), (SURGE_PATH, None)].into();
-    let lost = Announcement::ReservationLost { claim: rotation.name(), why: why.to_owned() };
-    let effects = vec![Effect::AnnotatePool { pool: rotation.pass.pool_target(), change }.then(lost)];
+    let lost = surge_ready(rotation).err().map(|why| Announcement::ReservationLost { claim: rotation.name(), why: why.to_owned() });
+    let release = Effect::AnnotatePool { pool: rotation.pass.pool_target(), change };
+    effects.push(Planned { effect: release, then: lost.into_iter().collect() });
     rotation.pass.act(Activity::Pending(rotation.name()), effects, Next::Again)
 }
 

@@ -1,10 +1,14 @@
-//! An anchored claim that says `failed`: a crash came between the rollback's last two writes (§5.2, `failed`).
+//! An anchored claim that says `failed`: its next attempt begins, or a crash came between the last two writes of a rollback
+//! (§5.2, `failed`).
 
-use crate::annotation::{LAST_FAILURE_AT, ROLLBACK, STARTED_AT, STATE, SURGE_CLAIM, clear_anchor, stamp};
+use jiff::Timestamp;
+
+use crate::annotation::{Change, LAST_FAILURE_AT, ROLLBACK, STARTED_AT, STATE, SURGE_CLAIM, clear_anchor, stamp};
 use crate::backoff;
 use crate::gate;
 use crate::headroom;
-use crate::rotation::effect::Effect;
+use crate::rotation::announcement::Announcement;
+use crate::rotation::effect::{Effect, Planned};
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
 use crate::rotation::report::Activity;
@@ -12,24 +16,51 @@ use crate::rotation::reservation::placeholder;
 use crate::rotation::{Decision, Next, expired};
 use crate::schedule::{Derived, LONG_REQUEUE};
 
-/// Begins the next attempt if everything allows it, else releases the anchor that the crash left behind.
+/// Ends the attempt whose anchor a crash left behind, begins the next one if everything allows it, or releases an anchor
+/// under which nothing was begun.
 pub(super) fn retry_or_release(rotation: &Rotation<'_>) -> Seen<Decision> {
     if rotation.claim.deleting() {
         return expired::force_expiring(rotation);
     }
+    let pass = rotation.pass;
+    let activity = Activity::Ending(rotation.name());
+    if let Some(failed_at) = unrecorded(rotation) {
+        return Seen::Continue(pass.act(activity, vec![release(rotation, failed_at, rotation.marks.retry_count)], Next::Again));
+    }
     if may_retry(rotation)? {
         let change = [(STATE, Some("pending".to_owned())), (STARTED_AT, None), (SURGE_CLAIM, None), (ROLLBACK, None)].into();
         let effects = vec![Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into()];
-        return Seen::Continue(rotation.pass.act(Activity::Starting(rotation.name()), effects, Next::Again));
+        return Seen::Continue(pass.act(Activity::Starting(rotation.name()), effects, Next::Again));
     }
+    let effects = vec![Effect::AnnotatePool { pool: pass.pool_target(), change: clear_anchor() }.into()];
+    Seen::Continue(pass.act(activity, effects, Next::After(LONG_REQUEUE)))
+}
+
+/// A failure that the pool does not know of yet: the attempt under this anchor has failed, and the anchor was not released.
+///
+/// The anchor of a next attempt records it, see [`recorded`].
+fn unrecorded(rotation: &Rotation<'_>) -> Option<Timestamp> {
+    rotation.marks.failed_at.filter(|failed_at| rotation.pass.marks.last_failure_at.is_none_or(|known| known < *failed_at))
+}
+
+/// What the anchor of an attempt says of an earlier one of the same claim that failed without the pool's knowledge.
+pub(super) fn recorded(rotation: &Rotation<'_>) -> Change {
+    unrecorded(rotation).map(|failed_at| (LAST_FAILURE_AT, Some(stamp(failed_at)))).into_iter().collect()
+}
+
+/// The release of the anchor after a failed attempt; the failure is counted with this write, and so once.
+pub(super) fn release(rotation: &Rotation<'_>, failed_at: Timestamp, retry_count: u32) -> Planned {
     let pass = rotation.pass;
+    let governing = pass.governing.as_deref();
     let mut change = clear_anchor();
-    // The later of the two: the crash must not void the pause that the failure began.
-    if let Some(at) = pass.marks.last_failure_at.max(rotation.marks.failed_at) {
-        change.insert(LAST_FAILURE_AT, Some(stamp(at)));
-    }
-    let effects = vec![Effect::AnnotatePool { pool: pass.pool_target(), change }.into()];
-    Seen::Continue(pass.act(Activity::Ending(rotation.name()), effects, Next::After(LONG_REQUEUE)))
+    change.insert(LAST_FAILURE_AT, Some(stamp(failed_at)));
+    let failed = Announcement::Failed {
+        claim: rotation.name(),
+        ready_timeout: governing.map(|governing| governing.ready_timeout),
+        retry_count,
+        next_attempt: governing.map(|governing| backoff::next_attempt(governing, failed_at, retry_count, pass.now)),
+    };
+    Effect::AnnotatePool { pool: pass.pool_target(), change }.then(failed)
 }
 
 /// Gates, backoff, feasibility and headroom, as for any start.

@@ -57,11 +57,9 @@ fn left(governing: &Governing, deadline: Option<Timestamp>, now: Timestamp) -> O
 
 /// Begins a rotation that has no surge: anchor and mirror in one write, then the claim, then the delete.
 pub(super) fn begin(pass: &Pass<'_>, candidate: &Candidate) -> Seen<Decision> {
-    let close_up = pass.observation.close_up(&candidate.name)?;
-    let Some(claim) = &close_up.claim else {
-        return Seen::Continue(start::nothing_eligible(pass));
+    let Some(rotation) = start::confirmed(pass, candidate)? else {
+        return Seen::Continue(start::behind(pass));
     };
-    let rotation = Rotation::new(pass, close_up, claim);
     let mut anchor = mirror(pass.now);
     anchor.insert(ACTIVE_ROTATION, Some(rotation.name()));
     let told = vec![start::started(pass, candidate, true), announcement(&rotation, false)];

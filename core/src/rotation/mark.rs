@@ -74,7 +74,7 @@ pub(crate) fn is_marked(node: &Node) -> bool {
 }
 
 /// The Node carries the mark of the rotation of `claim`.
-pub(super) fn is_marked_for(node: &Node, claim: &str) -> bool {
+pub(crate) fn is_marked_for(node: &Node, claim: &str) -> bool {
     node.annotations().get(SURGE_FOR).map(String::as_str) == Some(claim)
 }
 

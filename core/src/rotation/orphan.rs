@@ -2,7 +2,6 @@
 
 use kube::ResourceExt;
 
-use crate::annotation::ClaimState;
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Pass;
 use crate::rotation::report::Activity;
@@ -29,8 +28,7 @@ pub(super) fn put_right(pass: &Pass<'_>) -> Seen<Option<Decision>> {
 ///
 /// A claim that says `expired` or `failed` is no rotation of ours any more, and may take a day to drain.
 pub(super) fn draining(pass: &Pass<'_>) -> Option<String> {
-    let observation = pass.observation;
-    let claims = observation.leftovers.as_ref().map_or(&observation.claims, |leftovers| &leftovers.marked.claims);
-    let orphan = claims.iter().find(|claim| claim.deleting() && claim.marks(pass.now).state == ClaimState::Draining);
-    orphan.map(ResourceExt::name_any)
+    // Where nothing was suspected there is none.
+    let marked = &pass.observation.leftovers.as_ref()?.marked;
+    marked.claims.iter().find(|claim| marked.may_drain(claim, pass.now)).map(ResourceExt::name_any)
 }

@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
 use crate::annotation::{
-    ACTIVE_ROTATION_STATE, Ahead, Change, ClaimState, DRAINING_AT, REQUESTS, Rollback, STARTED_AT, STATE, SURGE_CLAIM, SURGE_PATH,
-    SURGE_WAIT, stamp, stored,
+    ACTIVE_ROTATION_STATE, Ahead, Change, ClaimState, DRAINING_AT, NODEPOOL_LABEL, REQUESTS, Rollback, STARTED_AT, STATE, SURGE_CLAIM,
+    SURGE_PATH, SURGE_WAIT, stamp, stored,
 };
 use crate::duration::go_string;
 use crate::karpenter::node_leaving;
@@ -44,7 +44,7 @@ pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
         return Seen::Continue(fallback::convert(rotation));
     }
     if rotation.marks.rollback.is_some() || !overdue && elapsed(started_at, pass.now) > governing.ready_timeout {
-        return rollback::time_out(rotation, governing);
+        return rollback::time_out(rotation);
     }
     let mut effects = assert_pending(rotation, started_at);
     if let Some(release) = release_dying_host(rotation) {
@@ -104,10 +104,11 @@ fn assert_pending(rotation: &Rotation<'_>, started_at: Timestamp) -> Vec<Planned
     }
     let candidate = rotation.close_up.node.as_ref();
     effects.extend(candidate.and_then(|node| Some((node, mark::freeze_candidate(node, &rotation.name())?))).map(protecting(rotation)));
-    // As soon as the bind is seen: an unprotected host is fair game for consolidation. A host that is leaving is
-    // not protected; the reservation there is worthless.
+    // As soon as the bind is seen: an unprotected host is fair game for consolidation. A host that is leaving, or that a
+    // person has given to another pool, is not protected; the reservation there is worthless.
     let host = rotation.close_up.bound_to().and(rotation.close_up.surge_node.as_ref());
-    let host = host.filter(|node| !node_leaving(node) && rotation.claim.node_name() != Some(node.name_any().as_str()));
+    let host = host.filter(|node| !node_leaving(node) && node.labels().get(NODEPOOL_LABEL) == Some(&rotation.pass.pool_name()));
+    let host = host.filter(|node| rotation.claim.node_name() != Some(node.name_any().as_str()));
     effects.extend(host.and_then(|node| Some((node, mark::freeze_host(node, &rotation.name())?))).map(protecting(rotation)));
     effects
 }
@@ -152,5 +153,8 @@ fn begin_drain(rotation: &Rotation<'_>, surge: &Surge<'_>, started_at: Timestamp
         surge_wait,
         surge_path: Some(surge.path.to_owned()),
     };
-    vec![mirror.into(), state.then(ready), delete_old_claim(rotation, false)]
+    // Told with the delete: until that is sent the rotation may still step back, and come here again.
+    let mut delete = delete_old_claim(rotation, false);
+    delete.then.insert(0, ready);
+    vec![mirror.into(), state.into(), delete]
 }

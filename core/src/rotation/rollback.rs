@@ -8,13 +8,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::ResourceExt;
 
-use crate::annotation::{
-    Change, FAILED_AT, LAST_FAILURE_AT, RETRY_COUNT, ROLLBACK, Rollback, STARTED_AT, STATE, SURGE_CLAIM, clear_anchor, stamp, stored,
-};
-use crate::backoff;
+use crate::annotation::{Change, FAILED_AT, RETRY_COUNT, ROLLBACK, Rollback, STARTED_AT, STATE, SURGE_CLAIM, clear_anchor, stamp, stored};
 use crate::karpenter::NodeClaim;
 use crate::placeholder;
-use crate::policy::governing::Governing;
 use crate::rotation::announcement::Announcement;
 use crate::rotation::cleanup::clean_up;
 use crate::rotation::effect::{Effect, Planned, Target};
@@ -23,7 +19,7 @@ use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
 use crate::rotation::report::Activity;
 use crate::rotation::surge::induced;
-use crate::rotation::{Decision, Next};
+use crate::rotation::{Decision, Next, failed};
 use crate::schedule::LONG_REQUEUE;
 
 /// Karpenter before 1.14.3 wedges for good when a claim is deleted within about a second of its creation
@@ -31,21 +27,11 @@ use crate::schedule::LONG_REQUEUE;
 const YOUNGEST_TO_REAP: Duration = Duration::from_secs(10);
 
 /// The surge took longer than `readyTimeout`: the attempt has failed.
-pub(super) fn time_out(rotation: &Rotation<'_>, governing: &Governing) -> Seen<Decision> {
-    let now = rotation.pass.now;
-    let failed_at = stored(now);
+pub(super) fn time_out(rotation: &Rotation<'_>) -> Seen<Decision> {
+    let failed_at = stored(rotation.pass.now);
     let retry_count = rotation.marks.retry_count.saturating_add(1);
     let on_claim = [(STATE, Some("failed".to_owned())), (FAILED_AT, Some(stamp(failed_at))), (RETRY_COUNT, Some(retry_count.to_string()))];
-    let mut on_pool = clear_anchor();
-    on_pool.insert(LAST_FAILURE_AT, Some(stamp(failed_at)));
-    let failed = Announcement::Failed {
-        claim: rotation.name(),
-        ready_timeout: governing.ready_timeout,
-        retry_count,
-        next_attempt: backoff::next_attempt(governing, failed_at, retry_count, now),
-    };
-    let release = Effect::AnnotatePool { pool: rotation.pass.pool_target(), change: on_pool };
-    undo(rotation, Rollback::ReadyTimeout, on_claim.into(), Some(failed), release.into())
+    undo(rotation, Rollback::ReadyTimeout, on_claim.into(), failed::release(rotation, failed_at, retry_count))
 }
 
 /// No policy governs the pool any more: nothing has failed, so no retry is counted and no pause begins.
@@ -58,17 +44,11 @@ pub(super) fn governance_lost(rotation: &Rotation<'_>) -> Seen<Decision> {
     };
     let lost = Announcement::GovernanceLost { claim: rotation.name(), why };
     let release = Effect::AnnotatePool { pool: rotation.pass.pool_target(), change: clear_anchor() }.then(lost);
-    undo(rotation, Rollback::GovernanceLost, [(STATE, None)].into(), None, release)
+    undo(rotation, Rollback::GovernanceLost, [(STATE, None)].into(), release)
 }
 
 /// Fence, reap, placeholder, nodes, claim, anchor: each pass goes as far as what it has seen allows.
-fn undo(
-    rotation: &Rotation<'_>,
-    reason: Rollback,
-    on_claim: Change,
-    told_by_claim: Option<Announcement>,
-    release: Planned,
-) -> Seen<Decision> {
+fn undo(rotation: &Rotation<'_>, reason: Rollback, on_claim: Change, release: Planned) -> Seen<Decision> {
     let pass = rotation.pass;
     let activity = Activity::RollingBack(rotation.name());
     if rotation.marks.rollback.is_none() {
@@ -85,8 +65,7 @@ fn undo(
     effects.extend(clean_up(rotation.close_up, &rotation.name())?);
     let mut change: Change = [(STARTED_AT, None), (SURGE_CLAIM, None), (ROLLBACK, None)].into();
     change.extend(on_claim);
-    let last = Effect::AnnotateClaim { claim: rotation.claim_target(), change };
-    effects.push(Planned { effect: last, then: told_by_claim.into_iter().collect() });
+    effects.push(Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into());
     effects.push(release);
     Seen::Continue(pass.act(activity, effects, Next::After(LONG_REQUEUE)))
 }

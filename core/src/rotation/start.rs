@@ -9,8 +9,8 @@ use crate::rotation::observation::Seen;
 use crate::rotation::pass::{Pass, Rotation};
 use crate::rotation::report::Activity;
 use crate::rotation::reservation;
-use crate::rotation::{Decision, Next, ahead, fallback, opening, orphan};
-use crate::schedule::{Derived, LONG_REQUEUE};
+use crate::rotation::{Decision, Next, ahead, failed, fallback, opening, orphan};
+use crate::schedule::{Derived, LONG_REQUEUE, SHORT_REQUEUE};
 use crate::selection::Candidate;
 
 /// Begins the rotation of the most urgent claim, or says why none begins.
@@ -43,12 +43,9 @@ fn choose(pass: &Pass<'_>) -> Seen<Decision> {
 
 /// Begins the rotation of the candidate, if one more node fits.
 fn begin(pass: &Pass<'_>, candidate: &Candidate) -> Seen<Decision> {
-    // From here on only live reads count: the survey has taken claim and node from the close-up.
-    let close_up = pass.observation.close_up(&candidate.name)?;
-    let Some(claim) = &close_up.claim else {
-        return Seen::Continue(nothing_eligible(pass));
+    let Some(rotation) = confirmed(pass, candidate)? else {
+        return Seen::Continue(behind(pass));
     };
-    let rotation = Rotation::new(pass, close_up, claim);
     let Some(placeholder) = reservation::placeholder(&rotation)? else {
         return Seen::Continue(nothing_eligible(pass));
     };
@@ -59,13 +56,32 @@ fn begin(pass: &Pass<'_>, candidate: &Candidate) -> Seen<Decision> {
         decision.notices.push(notice);
         return Seen::Continue(decision);
     }
-    let anchor = Effect::AnnotatePool { pool: pass.pool_target(), change: [(ACTIVE_ROTATION, Some(candidate.name.clone()))].into() };
+    let mut change = failed::recorded(&rotation);
+    change.insert(ACTIVE_ROTATION, Some(candidate.name.clone()));
+    let anchor = Effect::AnnotatePool { pool: pass.pool_target(), change };
     let effects = vec![anchor.then(started(pass, candidate, false))];
     Seen::Continue(pass.act(Activity::Starting(candidate.name.clone()), effects, Next::Again))
 }
 
+/// The candidate as live reads show it: from here on only they count, and the survey has taken claim and node from them.
+///
+/// `None`: live reads of another candidate have shown that the caches are behind.
+pub(super) fn confirmed<'a>(pass: &'a Pass<'_>, candidate: &Candidate) -> Seen<Option<Rotation<'a>>> {
+    let overtaken = pass.observation.close_up.as_ref().is_some_and(|close_up| close_up.name != candidate.name);
+    if overtaken {
+        return Seen::Continue(None);
+    }
+    let close_up = pass.observation.close_up(&candidate.name)?;
+    Seen::Continue(close_up.claim.as_ref().map(|claim| Rotation::new(pass, close_up, claim)))
+}
+
+/// The caches' choice is no longer one. Another is not made from the same caches: they would name the first again.
+pub(super) fn behind(pass: &Pass<'_>) -> Decision {
+    pass.rest(Activity::NoEligibleClaim, Next::After(SHORT_REQUEUE))
+}
+
 /// No claim may be rotated; the next look comes no later than the next claim's turn.
-pub(super) fn nothing_eligible(pass: &Pass<'_>) -> Decision {
+fn nothing_eligible(pass: &Pass<'_>) -> Decision {
     let change = pass.survey.as_ref().and_then(|survey| survey.next_change);
     pass.rest(Activity::NoEligibleClaim, pass.until(change))
 }

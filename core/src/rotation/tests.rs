@@ -16,6 +16,7 @@ mod world;
 use jiff::SignedDuration;
 
 use super::announcement::{Announcement, Notice, Outcome};
+use super::effect::Effect;
 use super::report::Activity;
 use crate::annotation::*;
 use crate::gate::Gate;
@@ -188,6 +189,28 @@ fn an_expiry_is_counted_once_whatever_write_is_lost() {
 }
 
 #[test]
+fn a_failed_attempt_whose_claim_is_taken_before_the_anchor_is_released_counts_once() {
+    let timed_out = || {
+        let mut world = world();
+        world.pass();
+        world.advance(SignedDuration::from_mins(16));
+        world
+    };
+    let mut clean = timed_out();
+    let begun = clean.writes;
+    clean.pass();
+    assert!(clean.writes - begun >= 4, "{} writes", clean.writes - begun);
+    for write in 0..clean.writes - begun {
+        let mut world = timed_out();
+        world.crash_before_write(Some(write));
+        let mut told = world.pass();
+        world.claim_mut(OLD).metadata.deletion_timestamp = Some(world::time(world.now));
+        told.extend(world.pass());
+        assert_eq!(outcomes(&told), [Outcome::Expired], "crash before write {write}");
+    }
+}
+
+#[test]
 fn a_leader_that_was_paused_with_a_ready_surge_cannot_delete_once_a_rollback_has_begun() {
     let mut world = world();
     world.pass();
@@ -261,6 +284,30 @@ fn a_delete_that_was_kept_back_is_sent_only_if_the_reservation_is_still_sound() 
         assert_eq!(stepped_back, !sound);
         assert_eq!(world.pool_annotation(ACTIVE_ROTATION_STATE).is_some(), sound);
         world.check();
+    }
+}
+
+#[test]
+fn a_leader_between_its_mirror_and_its_delete_cannot_delete_once_the_mirror_is_taken_back() {
+    for before_write in ["the claim's state", "the delete"] {
+        let mut world = world();
+        world.pass();
+        world.provision();
+        world.rival = true;
+        let mut taken_back = false;
+        let decision = world.decide();
+        let told = world.carry_out_with(decision, |world, effect| {
+            let state = matches!(effect, Effect::AnnotateClaim { change, .. } if change.contains_key(STATE));
+            let delete = matches!(effect, Effect::DeleteClaim { .. });
+            if before_write == "the claim's state" && state || before_write == "the delete" && delete {
+                // The other leader's caches are behind: to it the placeholder's host is nobody's.
+                let host = world.claims.remove("surge-1");
+                world.pass();
+                taken_back = world.pool_annotation(ACTIVE_ROTATION_STATE).is_none();
+                world.claims.extend(host.map(|host| ("surge-1".to_owned(), host)));
+            }
+        });
+        assert!(taken_back && told.is_empty() && world.deleted.is_empty(), "before {before_write}: {told:?}");
     }
 }
 
@@ -351,6 +398,17 @@ fn the_most_urgent_claim_goes_first_and_only_one_at_a_time() {
     assert_eq!(world.pool_annotation(ACTIVE_ROTATION).as_deref(), Some("c"));
     world.pass();
     assert_eq!(world.log.iter().filter(|line| line.contains("active-rotation=")).count(), 1);
+}
+
+#[test]
+fn caches_that_name_a_claim_that_is_taken_start_nothing_until_they_have_caught_up() {
+    let mut world = World::with_claims(&["a", "b"]);
+    let before = world.clone();
+    world.claim_mut("a").metadata.deletion_timestamp = Some(world::time(world.now));
+    assert_eq!(world.pass_after(Some(&before)), vec![]);
+    assert!(!world.anchored(), "what the caches name next may be as old");
+    world.pass();
+    assert_eq!(world.pool_annotation(ACTIVE_ROTATION).as_deref(), Some("b"));
 }
 
 #[test]

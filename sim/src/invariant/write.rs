@@ -24,7 +24,7 @@ pub(super) struct Landed<'a> {
     pub(super) write: &'a Write,
     pub(super) outcome: Outcome,
     pub(super) facts: Facts,
-    /// Others have acted since the decision, so that it may be wrong by now without anybody's fault.
+    /// Others have acted since the first look, so that it may be wrong by now without anybody's fault.
     pub(super) overtaken: bool,
 }
 
@@ -68,7 +68,7 @@ impl Landed<'_> {
     }
 
     fn pool(&self, id: u8, change: &[(Key, Value)]) -> Checked {
-        ensure(id == self.worker.pool, "I11", || format!("a pass for pool-{} writes pool-{id}", self.worker.pool))?;
+        ensure(id == self.worker.pool, "own pool", || format!("a pass for pool-{} writes pool-{id}", self.worker.pool))?;
         let (Some(before), Some(after)) = (self.before.pool(id), self.after.pool(id)) else {
             return Ok(());
         };
@@ -89,7 +89,13 @@ impl Landed<'_> {
         let at = self.facts.at;
         let claim = anchor.as_claim().and_then(|id| self.before.claim(id)).filter(|claim| claim.pool == pool.id);
         if self.write.told.contains(&Told::Swept) {
-            let drains = claim.is_some_and(|claim| claim.deleted.is_some() && claim.annotations.get(Key::State).is("draining"));
+            // What nobody understands may have been our drain, and so may what has a surge and says nothing.
+            let drains = claim.is_some_and(|claim| {
+                let state = claim.annotations.get(Key::State);
+                let other = ["pending", "failed", "expired"].iter().any(|word| state.is(word));
+                let ours = if state.is_present() { !other } else { self.has_surge(claim.id) };
+                claim.deleted.is_some() && ours
+            });
             return ensure(self.overtaken || drains, "I1", || format!("{} gets an anchor back and does not drain", anchor.text()));
         }
         let surgeless = self.write.told.contains(&Told::ForcefulFallback);
@@ -106,6 +112,11 @@ impl Landed<'_> {
             if surgeless { urgent(schedule, self.before, claim, at) } else { eligible(schedule, self.before, claim, at) }
         });
         ensure(self.overtaken || chosen, "I7", || format!("{} is not eligible", anchor.text()))
+    }
+
+    fn has_surge(&self, claim: u16) -> bool {
+        let marked = self.before.nodes.iter().any(|node| node.annotations.get(Key::SurgeFor) == Value::claim(claim));
+        marked || self.before.pod(Role::Placeholder(claim)).is_some_and(|pod| pod.labelled)
     }
 
     fn releases(&self, pool: &Pool, anchor: Value) -> Checked {
@@ -167,7 +178,7 @@ impl Landed<'_> {
             ensure(self.overtaken || mirror, "I2", || format!("claim-{id} says draining before the mirror does"))?;
         }
         let own = self.before.claim(id).is_none_or(|claim| claim.pool == self.worker.pool);
-        ensure(self.overtaken || own, "I11", || format!("a pass for pool-{} writes claim-{id} of another pool", self.worker.pool))
+        ensure(self.overtaken || own, "own pool", || format!("a pass for pool-{} writes claim-{id} of another pool", self.worker.pool))
     }
 
     fn node(&self, id: u16, change: &[(Key, Value)]) -> Checked {
@@ -181,8 +192,9 @@ impl Landed<'_> {
             let pair = id == claim || Some(id) == host || Some(id) == recorded;
             ensure(self.overtaken || pair, "I3", || format!("node-{id} is marked and belongs to no pair of claim-{claim}"))?;
         }
-        let own = before.pool == self.worker.pool;
-        ensure(self.overtaken || own, "I11", || format!("a pass for pool-{} writes node-{id} of another pool", self.worker.pool))?;
+        // What was marked before a person gave the node away is still to be taken off.
+        let own = before.pool == self.worker.pool || change.iter().all(|(_, value)| !value.is_present());
+        ensure(self.overtaken || own, "own pool", || format!("a pass for pool-{} marks node-{id} of another pool", self.worker.pool))?;
         persons_marks(id, before, after)
     }
 
@@ -218,9 +230,11 @@ impl Landed<'_> {
         let own = claim.pool == self.worker.pool;
         ensure(own, "I8", || format!("a pass for pool-{} deletes claim-{id} of another pool", self.worker.pool))?;
         if self.facts.anchor == Value::claim(id) || self.anchor() == Value::claim(id) {
-            let mirror = self.of_pool(|pool| pool.annotations.get(Key::Mirror).is("draining"));
-            ensure(mirror && self.anchor() == Value::claim(id), "I2", || format!("claim-{id} is deleted without the mirror"))?;
-            let fallback = self.of_pool(|pool| pool.annotations.get(Key::Mode).is("forceful-fallback"));
+            let mirror = self.of_pool(|pool| pool.annotations.get(Key::Mirror).is("draining")) && self.anchor() == Value::claim(id);
+            // Nothing can be done about a person who takes the mirror away between two writes.
+            let stripped = self.of_pool(|pool| pool.stripped);
+            ensure(mirror || stripped, "I2", || format!("claim-{id} is deleted without the mirror"))?;
+            let fallback = stripped || self.of_pool(|pool| pool.annotations.get(Key::Mode).is("forceful-fallback"));
             ensure(self.facts.reserved || fallback, "I2", || format!("claim-{id} is deleted without a sound reservation"))?;
             let others = self.before.claims.iter().filter(|other| other.pool == claim.pool && other.deleter == Some(Deleter::Us));
             return ensure(others.count() == 0, "I1", || format!("claim-{id} is deleted while another claim drains"));

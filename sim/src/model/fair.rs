@@ -18,7 +18,7 @@ use crate::moves::clock::next_instant;
 use crate::moves::karpenter;
 use crate::moves::leader::WorkerMove;
 use crate::plan::Plan;
-use crate::play::{Played, Verdict, play};
+use crate::play::{Played, play};
 use crate::setup::Setup;
 use crate::worker::{Event, Worker};
 use crate::world::World;
@@ -38,8 +38,8 @@ pub struct Fair {
 pub struct Run {
     /// Its moves.
     pub moves: Vec<Move>,
-    /// What is wrong with it.
-    pub verdict: Verdict,
+    /// The rule that it broke.
+    pub violation: Option<Violation>,
 }
 
 impl Fair {
@@ -49,29 +49,29 @@ impl Fair {
         self.followed.fetch_add(1, Ordering::Relaxed);
         let mut world = calm(world);
         let (mut trail, mut moves) = (Vec::new(), Vec::new());
-        let verdict = loop {
+        let violation = loop {
             let print = fingerprint(&world.encode().0, 0);
             if self.lock().contains(&print) {
-                break Verdict::Fine;
+                break None;
             }
             trail.push(print);
             if trail.len() > LONGEST {
-                break Verdict::Broken(Violation::new("L1", "the run does not come to rest"));
+                break Some(Violation::new("L1", "the run does not come to rest"));
             }
             let what = match next(setup, decider, &world) {
                 Ok(Some(what)) => what,
-                Ok(None) => break Verdict::on_rest(check_end(&world), &world),
-                Err(violation) => break Verdict::on_rest(Some(violation), &world),
+                Ok(None) => break check_end(&world),
+                Err(violation) => break Some(violation),
             };
-            let Played { after, verdict, .. } = play(setup, decider, &world, what);
+            let Played { after, violation, .. } = play(setup, decider, &world, what);
             moves.push(what);
-            if !matches!(verdict, Verdict::Fine) {
-                break verdict;
+            if violation.is_some() {
+                break violation;
             }
             world = after;
         };
         self.lock().extend(trail);
-        Run { moves, verdict }
+        Run { moves, violation }
     }
 
     /// How many runs were followed.

@@ -7,7 +7,7 @@ use crate::annotation::{Key, Value};
 use crate::decide::Decider;
 use crate::invariant::Violation;
 use crate::moves::{Move, moves};
-use crate::play::{Verdict, play};
+use crate::play::play;
 use crate::setup::Setup;
 use crate::worker::Event;
 use crate::world::World;
@@ -47,7 +47,7 @@ impl Story {
         let mut sound = true;
         for what in path {
             let played = play(setup, decider, &world, *what);
-            sound &= matches!(played.verdict, Verdict::Fine);
+            sound &= played.violation.is_none();
             world = played.after;
         }
         Self::tell_all(setup, decider, path, sound, violation)

@@ -130,6 +130,9 @@ fn count(pool: &mut Pool, write: &Write, told: bool) {
         What::Claim { change, .. } => (attempts(change), attempts(change) || pool.begun),
         What::Node { .. } | What::Create { .. } | What::DeletePod { .. } | What::DeleteClaim { .. } => (false, pool.begun),
     };
+    if matches!(write.what, What::Pool { .. }) {
+        pool.stripped = false;
+    }
     if begins_or_ends {
         pool.told = 0;
         pool.answer_lost = false;

@@ -178,6 +178,7 @@ fn strip(world: &mut World, object: Object) {
             pool.told = 0;
             pool.begun = false;
             pool.answer_lost = false;
+            pool.stripped = true;
         }),
         Object::Claim(id) => world.change_claim(id, |claim: &mut Claim| claim.annotations = Annotations::default()),
         Object::Node(id) => world.change_node(id, |node| {

@@ -27,6 +27,8 @@ pub struct Pool {
     pub told: u8,
     /// An attempt was begun under this anchor; only the world knows.
     pub begun: bool,
+    /// A person has taken the annotations away since the last write of ours; only the world knows.
+    pub stripped: bool,
     /// The answer to a write of this rotation was lost, so that an outcome may go untold; only the world knows.
     pub answer_lost: bool,
 }
@@ -219,7 +221,7 @@ impl Pool {
     /// What only the world knows.
     pub fn encode_hidden(&self, out: &mut Bytes) {
         out.byte(self.told);
-        out.flags([self.begun, self.answer_lost]);
+        out.flags([self.begun, self.answer_lost, self.stripped]);
     }
 }
 

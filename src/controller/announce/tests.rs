@@ -90,10 +90,11 @@ fn what_did_not_go_well() {
     let announcements = [
         Announcement::Failed {
             claim: claim(),
-            ready_timeout: std::time::Duration::from_secs(900),
+            ready_timeout: Some(std::time::Duration::from_secs(900)),
             retry_count: 2,
-            next_attempt: at("2026-01-07T04:00:00Z"),
+            next_attempt: Some(at("2026-01-07T04:00:00Z")),
         },
+        Announcement::Failed { claim: claim(), ready_timeout: None, retry_count: 3, next_attempt: None },
         Announcement::Expired { claim: claim(), deadline_reached: Some(true) },
         Announcement::GovernanceLost { claim: claim(), why: "no RotationPolicy selects the NodePool".to_owned() },
         Announcement::WindowMissed { opened_at: at("2026-01-07T02:00:00Z"), eligible: 2, in_backoff: 1 },
@@ -105,6 +106,7 @@ fn what_did_not_go_well() {
     ];
     insta::assert_snapshot!(lines(&announcements), @r#"
     Warning RotationFailed NodeClaim/api-x7k2p (NodePool/api) RotateNode: No replacement was ready within readyTimeout (15m); rolled back, nothing was drained. Attempt 2; the next one may begin at 2026-01-07T04:00:00Z if a window is open then.
+    Warning RotationFailed NodeClaim/api-x7k2p (NodePool/api) RotateNode: No replacement was ready within readyTimeout; rolled back, nothing was drained. Attempt 3.
     Warning RotationExpired NodeClaim/api-x7k2p (NodePool/api) RotateNode: Its deadline came before a replacement was ready: Karpenter drains it by force. The rotation was given up.
     Warning GovernanceLost NodePool/api () ReapRotation: The rotation of NodeClaim api-x7k2p was rolled back: no RotationPolicy selects the NodePool.
     Warning WindowMissed NodePool/api () EvaluateSchedule: The window that opened at 2026-01-07T02:00:00Z has closed and no node was replaced in it, although NodeClaims are due: 2 eligible, 1 waiting after a failed attempt.

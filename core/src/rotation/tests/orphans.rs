@@ -121,6 +121,18 @@ fn a_pending_claim_without_its_anchor_that_karpenter_takes_counts_as_expired_onc
 }
 
 #[test]
+fn a_drain_whose_annotations_are_gone_altogether_is_known_by_its_surge() {
+    for state in [None, Some("banana")] {
+        let mut world = in_phase("draining");
+        replace_pool(&mut world);
+        world.claim_mut(OLD).metadata.annotations = state.map(|state| [(STATE.to_owned(), state.to_owned())].into());
+        assert_eq!(swept(&world.pass()), [Swept::Anchor { claim: OLD.to_owned() }], "{state:?}");
+        world.finish_drains();
+        assert_eq!(outcomes(&world.pass()), [Outcome::Success], "{state:?}");
+    }
+}
+
+#[test]
 fn of_two_drains_without_an_anchor_none_is_taken_for_the_rotation_until_one_is_left() {
     let mut world = in_phase("draining");
     replace_pool(&mut world);

@@ -48,8 +48,18 @@ impl World {
 
     /// A leader that was paused after its decision carries it out.
     pub(in crate::rotation::tests) fn carry_out(&mut self, decision: Decision) -> Vec<Announcement> {
+        self.carry_out_with(decision, |_, _| {})
+    }
+
+    /// The same, with something that happens before each of its writes.
+    pub(in crate::rotation::tests) fn carry_out_with(
+        &mut self,
+        decision: Decision,
+        mut before: impl FnMut(&mut Self, &Effect),
+    ) -> Vec<Announcement> {
         let (mut told, mut written) = (Vec::new(), BTreeMap::new());
         for planned in decision.effects {
+            before(self, &planned.effect);
             if !self.write(planned, &mut written, &mut told) {
                 break;
             }
