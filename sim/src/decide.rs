@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use noderotation_core::rotation::observation::Look;
 use noderotation_core::rotation::step;
 
+use crate::fault::Fault;
 use crate::fingerprint::fingerprint;
 use crate::instant::Instant;
 use crate::plan::Plan;
@@ -60,9 +61,9 @@ impl Decider {
             return Ok(known);
         }
         self.answered.fetch_add(1, Ordering::Relaxed);
-        let answer = match step(&sight.observation(setup), now.timestamp()) {
-            ControlFlow::Break(look) => Answer::Look(look),
-            ControlFlow::Continue(decision) => Answer::Plan(Arc::new(Plan::of(&decision)?)),
+        let answer = match setup.fault {
+            None => ask(setup, sight, now)?,
+            Some(fault) => ask_with(fault, setup, sight, now)?,
         };
         if let Some(part) = part {
             part.lock().unwrap_or_else(PoisonError::into_inner).insert(key, answer.clone());
@@ -75,4 +76,28 @@ impl Decider {
     pub fn counts(&self) -> (u64, u64) {
         (self.asked.load(Ordering::Relaxed), self.answered.load(Ordering::Relaxed))
     }
+}
+
+fn ask(setup: &Setup, sight: &Sight, now: Instant) -> Result<Answer, Unrepresentable> {
+    Ok(match step(&sight.observation(setup), now.timestamp()) {
+        ControlFlow::Break(look) => Answer::Look(look),
+        ControlFlow::Continue(decision) => Answer::Plan(Arc::new(Plan::of(&decision)?)),
+    })
+}
+
+/// The same, of a product with a fault.
+fn ask_with(fault: &Fault, setup: &Setup, sight: &Sight, now: Instant) -> Result<Answer, Unrepresentable> {
+    let mut seen = fault.seen(sight);
+    // What is taken for done is done once.
+    for _ in 0..2 {
+        let plan = match ask(setup, &seen, now)? {
+            Answer::Look(look) => return Ok(Answer::Look(look)),
+            Answer::Plan(plan) => plan,
+        };
+        match fault.written((*plan).clone()) {
+            Some(plan) => return Ok(Answer::Plan(Arc::new(plan))),
+            None => Fault::done(&mut seen, &plan),
+        }
+    }
+    ask(setup, &seen, now)
 }

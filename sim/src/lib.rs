@@ -7,6 +7,7 @@
 pub mod annotation;
 pub mod coverage;
 pub mod decide;
+pub mod fault;
 pub mod fingerprint;
 pub mod fleet;
 pub mod instant;

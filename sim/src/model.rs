@@ -63,6 +63,7 @@ pub struct Explorer<'a> {
     store: Store,
     fair: Fair,
     threads: usize,
+    only_first: bool,
     transitions: AtomicU64,
     found: Mutex<BTreeMap<String, Found>>,
     coverage: Mutex<Coverage>,
@@ -85,10 +86,22 @@ impl<'a> Explorer<'a> {
             store: Store::default(),
             fair: Fair::default(),
             threads: threads.max(1),
+            only_first: false,
             transitions: AtomicU64::new(0),
             found: Mutex::default(),
             coverage: Mutex::default(),
         }
+    }
+
+    /// Explores no further once a violation was found.
+    #[must_use]
+    pub fn until_first(mut self) -> Self {
+        self.only_first = true;
+        self
+    }
+
+    fn is_over(&self) -> bool {
+        self.only_first && !lock(&self.found).is_empty()
     }
 
     /// Visits every state within `budget` perturbations; beyond a violation it does not go.
@@ -176,10 +189,10 @@ impl Layer<'_> {
                 scope.spawn(|| {
                     loop {
                         let world = lock(&next).next();
-                        let Some(world) = world else { break };
+                        let Some(world) = world.filter(|_| !self.explorer.is_over()) else { break };
                         let mut stack = Vec::new();
                         self.make(world, step, &mut stack);
-                        while let Some(world) = stack.pop() {
+                        while let Some(world) = stack.pop().filter(|_| !self.explorer.is_over()) {
                             self.expand(world, &mut stack);
                         }
                     }
@@ -201,6 +214,9 @@ impl Layer<'_> {
     fn drain(&self, queue: &Mutex<Queue>) {
         loop {
             let mut shared = lock(queue);
+            if self.explorer.is_over() {
+                return;
+            }
             let Some(world) = shared.waiting.pop() else {
                 if shared.busy == 0 {
                     return;

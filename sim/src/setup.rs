@@ -3,6 +3,7 @@
 use noderotation_core::resolve::PolicyEntry;
 use serde_json::{Value, json};
 
+use crate::fault::{Fault, Kind, Shell};
 use crate::instant::{DAY, Instant, MINUTE};
 
 /// The label that the policy selects.
@@ -116,6 +117,8 @@ pub struct Setup {
     pub node_milli: u32,
     /// Which perturbations may occur.
     pub perturbations: Perturbations,
+    /// A fault of the product, put in on purpose.
+    pub fault: Option<&'static Fault>,
     entries: Vec<(Policy, Vec<PolicyEntry>)>,
 }
 
@@ -123,7 +126,7 @@ impl Setup {
     /// A world with one NodePool, one leader and no claims.
     #[must_use]
     pub fn new(name: &str, schedule: Schedule, start: Instant, horizon: Instant) -> Self {
-        let entries = POLICIES.iter().map(|policy| (*policy, entries(&schedule, *policy))).collect();
+        let entries = all_entries(&schedule);
         Self {
             name: name.to_owned(),
             start,
@@ -136,8 +139,27 @@ impl Setup {
             most_claims: 6,
             node_milli: 2000,
             perturbations: Perturbations::ALL,
+            fault: None,
             entries,
         }
+    }
+
+    /// The same world with a product that has this fault.
+    #[must_use]
+    pub fn with(mut self, fault: &'static Fault) -> Self {
+        self.fault = Some(fault);
+        if let Kind::Believes(what) = fault.kind {
+            let mut believed = self.schedule.clone();
+            what(&mut believed);
+            self.entries = all_entries(&believed);
+        }
+        self
+    }
+
+    /// The shell errs in this way.
+    #[must_use]
+    pub fn errs(&self, shell: Shell) -> bool {
+        self.fault.is_some_and(|fault| fault.is(shell))
     }
 
     /// The policies as the operator's cache holds them.
@@ -145,6 +167,10 @@ impl Setup {
     pub fn entries(&self, policy: Policy) -> &[PolicyEntry] {
         self.entries.iter().find(|(of, _)| *of == policy).map(|(_, entries)| entries.as_slice()).unwrap_or_default()
     }
+}
+
+fn all_entries(schedule: &Schedule) -> Vec<(Policy, Vec<PolicyEntry>)> {
+    POLICIES.iter().map(|policy| (*policy, entries(schedule, *policy))).collect()
 }
 
 /// The objects of a policy in one of its states.

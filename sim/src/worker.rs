@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::annotation::Key;
 use crate::decide::{Answer, Decider};
+use crate::fault::Shell;
 use crate::instant::Instant;
 use crate::invariant::seen::{Facts, facts};
 use crate::plan::Plan;
@@ -56,16 +57,20 @@ pub enum PassStage {
     /// Reads on.
     Looking(Box<Sight>),
     /// Writes.
-    Writing {
-        /// What it has seen, in the words of the invariants.
-        facts: Facts,
-        /// What is left to be written.
-        writes: Vec<Write>,
-        /// Decides again afterwards.
-        again: bool,
-    },
+    Writing(Writing),
     /// Decides again, with the pool read live.
     Between,
+}
+
+/// What is left of a decision.
+#[derive(Clone, Debug)]
+pub struct Writing {
+    /// What the pass has seen, in the words of the invariants.
+    pub facts: Facts,
+    /// What is left to be written.
+    pub writes: Vec<Write>,
+    /// Decides again afterwards.
+    pub again: bool,
 }
 
 /// How a move of a worker is carried out.
@@ -146,7 +151,7 @@ impl Worker {
     /// Numbers of claims in what it is going to write.
     pub fn remembered_numbers(&self) -> impl Iterator<Item = u16> {
         let writes = match self.pass.as_ref().map(|pass| &pass.stage) {
-            Some(PassStage::Writing { writes, .. }) => writes.as_slice(),
+            Some(PassStage::Writing(writing)) => writing.writes.as_slice(),
             Some(PassStage::Looking(_) | PassStage::Between) | None => [].as_slice(),
         };
         let pool = self.cached.iter().filter_map(|cached| cached.pool).chain(self.sight().map(|sight| sight.pool));
@@ -157,7 +162,7 @@ impl Worker {
     fn sight(&self) -> Option<&Sight> {
         match self.pass.as_ref().map(|pass| &pass.stage) {
             Some(PassStage::Looking(sight)) => Some(sight),
-            Some(PassStage::Writing { .. } | PassStage::Between) | None => None,
+            Some(PassStage::Writing(_) | PassStage::Between) | None => None,
         }
     }
 
@@ -188,7 +193,7 @@ impl Worker {
                 sight.encode(out);
                 sight.encode_rest(world, out);
             }
-            PassStage::Writing { facts, writes, again } => {
+            PassStage::Writing(Writing { facts, writes, again }) => {
                 out.byte(1);
                 facts.encode(out);
                 writes.iter().for_each(|write| write.encode(world, out));
@@ -216,7 +221,7 @@ pub fn go_on(world: &mut World, setup: &Setup, decider: &Decider, index: usize, 
         Some(pass) => (*pass, true),
     };
     let sight = match std::mem::replace(&mut pass.stage, PassStage::Between) {
-        PassStage::Writing { facts, writes, again } => return Ok(write(world, index, pass, facts, writes, again, manner)),
+        PassStage::Writing(writing) => return Ok(write(world, setup, index, pass, writing, manner)),
         PassStage::Looking(sight) => Some(*sight),
         PassStage::Between => {
             pass.overtaken = false;
@@ -274,7 +279,7 @@ fn look(
             return Ok(Event::Rested(plan));
         }
         let lagging = world.workers.get(index).is_some_and(|worker| worker.cached.is_some());
-        pass.stage = PassStage::Writing { facts: facts(&sight, now, lagging), writes: plan.bound(&sight)?, again: plan.again };
+        pass.stage = PassStage::Writing(Writing { facts: facts(&sight, now, lagging), writes: plan.bound(&sight)?, again: plan.again });
         keep(world, index, Some(pass));
         return Ok(Event::Decided(plan));
     }
@@ -287,17 +292,23 @@ fn keep(world: &mut World, index: usize, pass: Option<Pass>) {
     }
 }
 
-fn write(world: &mut World, index: usize, mut pass: Pass, facts: Facts, mut writes: Vec<Write>, again: bool, manner: Manner) -> Event {
-    let overtaken = pass.overtaken;
-    let write = writes.remove(0);
+fn write(world: &mut World, setup: &Setup, index: usize, mut pass: Pass, mut writing: Writing, manner: Manner) -> Event {
+    let (facts, overtaken) = (writing.facts, pass.overtaken);
+    let mut write = writing.writes.remove(0);
+    if setup.errs(Shell::Unconditional) {
+        write.version = world.version_of(&write.what).unwrap_or(write.version);
+    }
     let outcome = world.carry_out(&write);
-    let told = outcome == Outcome::Landed && manner != Manner::AnswerLost;
+    let told = setup.errs(Shell::TellsFirst) || outcome == Outcome::Landed && manner != Manner::AnswerLost;
+    let rest = |writing: Writing| (!writing.writes.is_empty()).then_some(PassStage::Writing(writing));
     let next = match outcome {
         // What was sent has arrived, but nobody is there to go on.
         _ if manner == Manner::AnswerLost || pass.last_write => None,
+        Outcome::Conflict if setup.errs(Shell::GoesOn) => rest(writing),
         Outcome::Landed | Outcome::Already => {
-            follow(world, &write.what, &mut writes);
-            if writes.is_empty() { again.then_some(PassStage::Between) } else { Some(PassStage::Writing { facts, writes, again }) }
+            follow(world, &write.what, &mut writing.writes);
+            let again = writing.again.then_some(PassStage::Between);
+            rest(writing).or(again)
         }
         Outcome::Conflict if pass.tries < TRIES => {
             pass.tries += 1;

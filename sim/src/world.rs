@@ -90,6 +90,7 @@ impl World {
                 awaited: 0,
                 deleter: None,
                 stuck: false,
+                withdrawn: false,
             });
             world.add_node(id, seed.pool);
             for _ in 0..seed.work {

@@ -216,10 +216,7 @@ impl Landed<'_> {
         ensure(pod.labelled, "I8", || "a Pod that is not ours is deleted".to_owned())?;
         let draining = self.before.claim(claim).is_some_and(|claim| claim.deleter == Some(Deleter::Us));
         let anchored = self.anchor() == Value::claim(claim);
-        let host = pod.node.and_then(|id| self.before.node(id).zip(self.before.claim(id)));
-        let sound = pod.phase == Phase::Running
-            && !pod.terminating
-            && host.is_some_and(|(node, claim)| !node.tainted && !node.deleting && claim.deleted.is_none());
+        let sound = self.before.is_sound(pod);
         ensure(self.overtaken || !(draining && anchored && sound), "I2", || "the reservation is taken away in mid-drain".to_owned())
     }
 
@@ -236,6 +233,7 @@ impl Landed<'_> {
             ensure(mirror || stripped, "I2", || format!("claim-{id} is deleted without the mirror"))?;
             let fallback = stripped || self.of_pool(|pool| pool.annotations.get(Key::Mode).is("forceful-fallback"));
             ensure(self.facts.reserved || fallback, "I2", || format!("claim-{id} is deleted without a sound reservation"))?;
+            ensure(fallback || !claim.withdrawn, "I2", || format!("claim-{id} is deleted after its reservation was taken away"))?;
             let others = self.before.claims.iter().filter(|other| other.pool == claim.pool && other.deleter == Some(Deleter::Us));
             return ensure(others.count() == 0, "I1", || format!("claim-{id} is deleted while another claim drains"));
         }

@@ -46,6 +46,18 @@ pub fn all(depth: u32) -> Vec<Exploration> {
     worlds.into_iter().chain(narrow).map(|(setup, budget)| Exploration { setup, budget }).collect()
 }
 
+/// The worlds in which faults are looked for that were put in on purpose, those that are explored soonest first.
+#[must_use]
+pub fn for_faults() -> Vec<Exploration> {
+    let quick = [smallest(), urgent(), without_others(rivals())].map(|setup| Exploration { setup, budget: 0 });
+    let perturbed = [smallest(), urgent(), rivals(), neighbours()].map(|setup| Exploration { setup, budget: 1 });
+    let mut among_people = rivals();
+    among_people.name.push_str(", only people interfere");
+    among_people.perturbations = Perturbations { people: true, ..Perturbations::NONE };
+    let deep = [(without_others(rivals()), 2), (among_people, 3), (smallest(), 2)].map(|(setup, budget)| Exploration { setup, budget });
+    quick.into_iter().chain(perturbed).chain(deep).collect()
+}
+
 /// The same world, in which only leaders fail: they crash, pause, lose answers and look at old caches.
 fn without_others(mut setup: Setup) -> Setup {
     setup.name.push_str(", only leaders fail");

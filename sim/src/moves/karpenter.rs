@@ -183,6 +183,7 @@ fn launch(world: &mut World, setup: &Setup, role: Role, later: u32) {
         awaited: world.pods.iter().filter_map(waiting).fold(0, |all, bit| all | bit),
         deleter: None,
         stuck: false,
+        withdrawn: false,
     };
     let place = world.claims.partition_point(|other| other.id < id);
     world.claims.insert(place, claim);

@@ -8,7 +8,7 @@ use crate::decide::Decider;
 use crate::instant::MINUTE;
 use crate::setup::Setup;
 use crate::sight::Cached;
-use crate::worker::{Event, Manner, PassStage, Stuck, Worker, go_on};
+use crate::worker::{Event, Manner, PassStage, Stuck, Worker, Writing, go_on};
 use crate::world::World;
 use crate::world::object::Pool;
 use crate::world::write::{Change, Outcome, What, Write};
@@ -70,7 +70,7 @@ pub(super) fn moves(world: &World, setup: &Setup, moves: &mut Moves) {
     for (index, worker) in (0u8..).zip(&world.workers) {
         let mut does = |what, cost| moves.push((Move::Worker(index, what), cost));
         does(WorkerMove::GoOn, 0);
-        let writing = worker.pass.as_ref().is_some_and(|pass| matches!(pass.stage, PassStage::Writing { .. }));
+        let writing = worker.pass.as_ref().is_some_and(|pass| matches!(pass.stage, PassStage::Writing(_)));
         if may.crashes && writing {
             does(WorkerMove::LoseAnswer, 1);
         } else if may.crashes {
@@ -109,9 +109,14 @@ pub(super) fn act(world: &mut World, setup: &Setup, decider: &Decider, worker: u
         }
     };
     let event = go_on(world, setup, decider, usize::from(worker), manner)?;
-    if let Event::Wrote { write, outcome: Outcome::Landed, told, .. } = &event {
+    if let Event::Wrote { write, outcome, told, .. } = &event {
         let pool = world.workers.get(usize::from(worker)).map(|worker| worker.pool);
-        world.pools.iter_mut().filter(|other| Some(other.id) == pool).for_each(|pool| count(pool, write, *told));
+        for pool in world.pools.iter_mut().filter(|other| Some(other.id) == pool) {
+            count(pool, write, *told);
+            if *outcome == Outcome::Landed {
+                note(pool, write, *told);
+            }
+        }
     }
     Ok(Some(event))
 }
@@ -121,7 +126,12 @@ fn count(pool: &mut Pool, write: &Write, told: bool) {
     let outcomes = write.told.iter().filter(|told| told.outcome().is_some()).count();
     if told {
         pool.told = pool.told.saturating_add(u8::try_from(outcomes).unwrap_or(u8::MAX));
-    } else if outcomes > 0 {
+    }
+}
+
+/// Keeps what a write that has landed means for the rotation, which only the invariants ask for.
+fn note(pool: &mut Pool, write: &Write, told: bool) {
+    if !told && write.told.iter().any(|told| told.outcome().is_some()) {
         pool.answer_lost = true;
     }
     let attempts = |change: &Change| change.contains(&(Key::State, Value::word("pending")));
@@ -183,7 +193,7 @@ pub(super) fn expire_leases(world: &mut World, elapsed: u32) {
     for worker in &mut world.workers {
         let Some(pass) = &mut worker.pass else { continue };
         match &mut pass.stage {
-            PassStage::Writing { writes, again, .. } => {
+            PassStage::Writing(Writing { writes, again, .. }) => {
                 writes.truncate(1);
                 *again = false;
                 pass.last_write = true;

@@ -88,6 +88,8 @@ pub struct Claim {
     pub deleter: Option<Deleter>,
     /// A PodDisruptionBudget holds its drain up; only the world knows.
     pub stuck: bool,
+    /// The product has taken a sound reservation of it away; only the world knows.
+    pub withdrawn: bool,
 }
 
 /// A Node; it has the number of its claim.
@@ -254,7 +256,7 @@ impl Claim {
             Some(Deleter::Karpenter) => 3,
             Some(Deleter::Person) => 4,
         });
-        out.flags([self.stuck]);
+        out.flags([self.stuck, self.withdrawn]);
     }
 
     /// When Karpenter deletes it by force.

@@ -2,7 +2,7 @@
 
 use crate::annotation::{Key, Value};
 use crate::world::World;
-use crate::world::object::{Bytes, Deleter, Phase, Role};
+use crate::world::object::{Bytes, Deleter, Phase, Pod, Role};
 
 /// A change of annotations.
 pub type Change = Vec<(Key, Value)>;
@@ -216,6 +216,7 @@ impl World {
             return Outcome::Rejected;
         }
         self.add_pod(role, milli, Some(pool), None, Phase::Pending);
+        self.claims.iter_mut().filter(|other| other.id == claim).for_each(|claim| claim.withdrawn = false);
         Outcome::Landed
     }
 
@@ -224,12 +225,23 @@ impl World {
         match self.pod(role) {
             None => Outcome::Already,
             Some(pod) if pod.uid != write.uid || pod.version != write.version => Outcome::Conflict,
-            Some(_) => {
+            Some(pod) => {
+                let sound = self.is_sound(pod);
+                self.claims.iter_mut().filter(|other| other.id == claim).for_each(|claim| claim.withdrawn |= sound);
                 // Its grace period is zero: the API server does not wait for the kubelet.
                 self.pods.retain(|pod| pod.role != role);
                 Outcome::Landed
             }
         }
+    }
+
+    /// The placeholder reserves what it stands for.
+    #[must_use]
+    pub fn is_sound(&self, placeholder: &Pod) -> bool {
+        let host = placeholder.node.and_then(|id| self.node(id).zip(self.claim(id)));
+        placeholder.phase == Phase::Running
+            && !placeholder.terminating
+            && host.is_some_and(|(node, claim)| !node.tainted && !node.deleting && claim.deleted.is_none())
     }
 
     fn delete_claim(&mut self, id: u16, version: u32) -> Outcome {
