@@ -32,6 +32,18 @@ pub struct Schedule {
     pub fallback: bool,
 }
 
+impl Schedule {
+    /// What the policy says in this state.
+    #[must_use]
+    pub fn under(&self, policy: Policy) -> Self {
+        let mut schedule = self.clone();
+        if policy == Policy::Hasty {
+            schedule.ready_timeout /= 3;
+        }
+        schedule
+    }
+}
+
 /// What has become of the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
@@ -200,7 +212,7 @@ fn entries(schedule: &Schedule, policy: Policy) -> Vec<PolicyEntry> {
     let normal = seconds(schedule.ready_timeout);
     match policy {
         Policy::Valid => vec![object("policy", &normal)],
-        Policy::Hasty => vec![object("policy", &seconds(schedule.ready_timeout / 3))],
+        Policy::Hasty => vec![object("policy", &seconds(schedule.under(policy).ready_timeout))],
         Policy::Gone => Vec::new(),
         Policy::Invalid => vec![object("policy", &json!("15 minutes"))],
         Policy::Tied => vec![object("policy", &normal), object("rival", &normal)],

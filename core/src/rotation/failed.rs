@@ -1,9 +1,9 @@
 //! An anchored claim that says `failed`: its next attempt begins, or a crash came between the last two writes of a rollback
 //! (§5.2, `failed`).
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::annotation::{Change, LAST_FAILURE_AT, ROLLBACK, STARTED_AT, STATE, SURGE_CLAIM, clear_anchor, stamp};
+use crate::annotation::{Change, LAST_FAILURE_AT, PoolMarks, ROLLBACK, STARTED_AT, STATE, SURGE_CLAIM, clear_anchor, stamp};
 use crate::backoff;
 use crate::gate;
 use crate::headroom;
@@ -41,6 +41,12 @@ pub(super) fn retry_or_release(rotation: &Rotation<'_>) -> Seen<Decision> {
 /// The anchor of a next attempt records it, see [`recorded`].
 fn unrecorded(rotation: &Rotation<'_>) -> Option<Timestamp> {
     rotation.marks.failed_at.filter(|failed_at| rotation.pass.marks.last_failure_at.is_none_or(|known| known < *failed_at))
+}
+
+/// A failure is later than the last that the pool knows of, whatever another leader's clock said: see [`unrecorded`].
+pub(super) fn later_than_the_last(pool: &PoolMarks, now: Timestamp) -> Timestamp {
+    let after = pool.last_failure_at.and_then(|last| last.checked_add(SignedDuration::from_secs(1)).ok());
+    after.map_or(now, |after| after.max(now))
 }
 
 /// What the anchor of an attempt says of an earlier one of the same claim that failed without the pool's knowledge.

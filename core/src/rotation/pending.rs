@@ -93,6 +93,7 @@ fn assert_pending(rotation: &Rotation<'_>, started_at: Timestamp) -> Vec<Planned
         change.insert(STARTED_AT, Some(stamp(started_at)));
     }
     let bound = rotation.close_up.bound_to().and(rotation.close_up.surge_claim.as_ref()).map(ResourceExt::name_any);
+    let bound = bound.filter(|bound| *bound != rotation.name());
     if bound.is_some() && bound != rotation.marks.surge_claim {
         change.insert(SURGE_CLAIM, bound);
     }

@@ -28,7 +28,7 @@ const YOUNGEST_TO_REAP: Duration = Duration::from_secs(10);
 
 /// The surge took longer than `readyTimeout`: the attempt has failed.
 pub(super) fn time_out(rotation: &Rotation<'_>) -> Seen<Decision> {
-    let failed_at = stored(rotation.pass.now);
+    let failed_at = failed::later_than_the_last(&rotation.pass.marks, stored(rotation.pass.now));
     let retry_count = rotation.marks.retry_count.saturating_add(1);
     let on_claim = [(STATE, Some("failed".to_owned())), (FAILED_AT, Some(stamp(failed_at))), (RETRY_COUNT, Some(retry_count.to_string()))];
     undo(rotation, Rollback::ReadyTimeout, on_claim.into(), failed::release(rotation, failed_at, retry_count))

@@ -65,14 +65,15 @@ fn begin(pass: &Pass<'_>, candidate: &Candidate) -> Seen<Decision> {
 
 /// The candidate as live reads show it: from here on only they count, and the survey has taken claim and node from them.
 ///
-/// `None`: live reads of another candidate have shown that the caches are behind.
+/// `None`: live reads have shown that the caches are behind.
 pub(super) fn confirmed<'a>(pass: &'a Pass<'_>, candidate: &Candidate) -> Seen<Option<Rotation<'a>>> {
     let overtaken = pass.observation.close_up.as_ref().is_some_and(|close_up| close_up.name != candidate.name);
     if overtaken {
         return Seen::Continue(None);
     }
     let close_up = pass.observation.close_up(&candidate.name)?;
-    Seen::Continue(close_up.claim.as_ref().map(|claim| Rotation::new(pass, close_up, claim)))
+    let claim = close_up.claim.as_ref().filter(|claim| claim.pool() == Some(pass.pool_name().as_str()));
+    Seen::Continue(claim.map(|claim| Rotation::new(pass, close_up, claim)))
 }
 
 /// The caches' choice is no longer one. Another is not made from the same caches: they would name the first again.

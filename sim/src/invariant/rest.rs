@@ -58,6 +58,10 @@ fn anchors(world: &World, claim: u16) -> bool {
 /// A mark of ours on a Node, or a placeholder, whose claim no anchor names.
 fn orphans(world: &World) -> Option<String> {
     for node in &world.nodes {
+        // A pool in rotation sweeps when that is over.
+        if world.pool(node.pool).is_some_and(|pool| pool.annotations.has(Key::Anchor)) {
+            continue;
+        }
         let owner = node.annotations.get(Key::SurgeFor).as_claim();
         let marks = [Key::SurgeFor, Key::ProtectionOwned, Key::Cordoned];
         if let Some(key) = marks.iter().find(|key| node.annotations.has(**key) && !owner.is_some_and(|id| anchors(world, id))) {

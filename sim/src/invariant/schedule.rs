@@ -67,9 +67,9 @@ pub fn triggered(schedule: &Schedule, claim: &Claim, at: Instant) -> bool {
 }
 
 /// Claims of the pool live longer than they have to be due ahead.
-fn feasible(setup: &Setup, pool: &Pool) -> bool {
+fn feasible(setup: &Setup, schedule: &Schedule, pool: &Pool) -> bool {
     let template = setup.seeds.iter().find(|seed| seed.pool == pool.id);
-    template.is_none_or(|seed| seed.expire_after > lead(&setup.schedule, seed.grace))
+    template.is_none_or(|seed| seed.expire_after > lead(schedule, seed.grace))
 }
 
 /// The claim's last failure is long enough ago.
@@ -120,14 +120,14 @@ fn may_go(schedule: &Schedule, world: &World, claim: &Claim, at: Instant, waits:
 /// A claim that ought to be in rotation now, with all gates open (L2).
 #[must_use]
 pub fn overdue<'a>(setup: &Setup, world: &'a World, pool: &Pool) -> Option<&'a Claim> {
-    let schedule = &setup.schedule;
+    let schedule = &setup.schedule.under(world.policy);
     let governed = pool.selected && matches!(world.policy, Policy::Valid | Policy::Hasty);
     let draining = world
         .claims
         .iter()
         .any(|claim| claim.pool == pool.id && claim.deleted.is_some() && claim.annotations.get(Key::State).is("draining"));
     if !governed
-        || !feasible(setup, pool)
+        || !feasible(setup, schedule, pool)
         || pool.fixed
         || pool.full
         || draining

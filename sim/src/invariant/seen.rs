@@ -22,6 +22,8 @@ pub struct Facts {
     /// The placeholder ran, and was not terminating, on a Ready node of the pool that is not the candidate's and that
     /// nobody takes away (I2).
     pub reserved: bool,
+    /// The claim was in rotation.
+    pub begun: bool,
     /// The host of the surge was closed and ran nothing but the placeholder (I8).
     pub emptied: bool,
 }
@@ -31,7 +33,7 @@ impl Facts {
     pub fn encode(&self, out: &mut Bytes) {
         out.word(self.at.0);
         out.word(self.anchor.0);
-        out.flags([self.lagging, self.mirror, self.governed, self.reserved, self.emptied]);
+        out.flags([self.lagging, self.mirror, self.governed, self.reserved, self.begun, self.emptied]);
     }
 }
 
@@ -46,6 +48,7 @@ pub fn facts(sight: &Sight, at: Instant, lagging: bool) -> Facts {
         mirror: sight.pool.annotations.get(Key::Mirror).is("draining"),
         governed: sight.pool.selected && matches!(sight.policy, Policy::Valid | Policy::Hasty),
         reserved: close_up.is_some_and(|close_up| reserved(sight, close_up)),
+        begun: close_up.is_some_and(begun),
         emptied: close_up.is_some_and(emptied),
     }
 }
@@ -60,6 +63,11 @@ fn reserved(sight: &Sight, close_up: &CloseUp) -> bool {
     let sound_claim = owner.is_some_and(|claim| claim.deleted.is_none() && claim.stage == Stage::Ready);
     let elsewhere = close_up.name.as_claim() != Some(host.id) && placeholder.node == Some(host.id);
     sound_pod && sound_node && sound_claim && elsewhere
+}
+
+fn begun(close_up: &CloseUp) -> bool {
+    let state = close_up.claim.map(|claim| claim.annotations.get(Key::State)).unwrap_or_default();
+    state.is_present() && !state.is("failed")
 }
 
 fn emptied(close_up: &CloseUp) -> bool {

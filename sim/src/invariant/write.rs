@@ -126,8 +126,10 @@ impl Landed<'_> {
         ensure(!told.contains(&Told::Expired) || !mirror, "I9", || "a drain is counted as expired".to_owned())?;
         let count = usize::from(pool.told) + told.iter().filter(|told| told.outcome().is_some()).count();
         let free = told.iter().any(|told| matches!(told, Told::GovernanceLost | Told::ForeignAnchor));
-        // An anchor under which no attempt was begun has no outcome.
-        let once = if free { count == 0 } else { count == 1 || (count == 0 && (pool.answer_lost || !pool.begun)) };
+        // An anchor under which no attempt was begun, as far as its writer could see, has no outcome: one that another has
+        // begun since is ended by the sweep, which counts it.
+        let none = pool.answer_lost || !pool.begun || self.overtaken && !self.facts.begun;
+        let once = if free { count == 0 } else { count == 1 || (count == 0 && none) };
         ensure(once, "I9", || format!("the rotation of {} is counted {count} times", anchor.text()))?;
         let Some(claim) = anchor.as_claim().filter(|_| !self.overtaken && !told.contains(&Told::ForeignAnchor)) else {
             return Ok(());

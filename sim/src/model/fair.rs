@@ -24,7 +24,7 @@ use crate::worker::{Event, Worker};
 use crate::world::World;
 
 /// Moves of a run; more would be a run that does not come to rest.
-const LONGEST: usize = 5_000;
+const LONGEST: usize = 50_000;
 
 /// States whose fair runs were followed.
 #[derive(Debug, Default)]
