@@ -13,6 +13,8 @@ pub enum Caller<'a> {
     Certificate(&'a Files),
     /// By the token of a ServiceAccount.
     Token(&'a str),
+    /// Without saying who.
+    Nobody,
 }
 
 /// The text of a kubeconfig. It is JSON, which every reader of YAML takes.
@@ -21,6 +23,7 @@ pub fn text(port: u16, authority: &Path, caller: &Caller<'_>) -> String {
     let user: Value = match caller {
         Caller::Certificate(files) => json!({"client-certificate": files.certificate, "client-key": files.key}),
         Caller::Token(token) => json!({"token": token}),
+        Caller::Nobody => json!({}),
     };
     let config = json!({
         "apiVersion": "v1",

@@ -15,6 +15,7 @@ pub mod component;
 pub mod exposition;
 pub mod fleet;
 pub mod folder;
+pub mod gate;
 pub mod http;
 pub mod kubeconfig;
 pub mod namespace;

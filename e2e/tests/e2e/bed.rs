@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 /// A part of a rotation takes seconds; on a busy machine it may take this long.
 pub(crate) const SOON: Duration = Duration::from_secs(90);
 /// So that a second operator need not wait long for the lease of one that was killed.
-const SHORT_LEASE: [&str; 3] = ["--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s"];
+pub(crate) const SHORT_LEASE: [&str; 3] = ["--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s"];
 
 /// The cluster; empty when tests are only listed.
 #[derive(Clone, Default)]

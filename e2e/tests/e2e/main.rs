@@ -12,6 +12,7 @@ mod leave_nothing;
 mod rotate_completes;
 mod rotate_recovers;
 mod rotate_rolls_back;
+mod rotate_survives;
 
 use std::process::ExitCode;
 
@@ -63,6 +64,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         admit_webhook::trials,
         rotate_completes::trials,
         rotate_recovers::trials,
+        rotate_survives::trials,
         rotate_rolls_back::trials,
         leave_nothing::trials,
         // Last: one of them looks at what all the others did.
