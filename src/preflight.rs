@@ -4,6 +4,7 @@
 //! is wrong is told all at once, each fault with its remedy.
 
 mod need;
+mod rival;
 
 use futures::future::join_all;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
@@ -29,7 +30,8 @@ pub(crate) async fn problems(client: &Client, namespace: &str) -> Vec<Problem> {
     let reviews = NEEDS.iter().flat_map(|need| need.verbs.iter().map(move |verb| review(client, namespace, need, verb)));
     let rights = join_all(reviews).await;
     let mut problems: Vec<Problem> = Vec::new();
-    for problem in served.into_iter().flatten().chain(rights.into_iter().flatten()) {
+    let rivals = rival::rivals(client, namespace, jiff::Timestamp::now()).await;
+    for problem in served.into_iter().flatten().chain(rights.into_iter().flatten()).chain(rivals) {
         // An API server that cannot be reached, or lets nobody ask, gives the same answer to every question.
         if !problems.contains(&problem) {
             problems.push(problem);
@@ -64,7 +66,7 @@ async fn missing(client: &Client, served: &Served) -> Vec<Problem> {
 async fn review(client: &Client, namespace: &str, need: &Need, verb: &str) -> Option<Problem> {
     let question = question(namespace, need, verb);
     let place = match need.scope {
-        Scope::Cluster => String::new(),
+        Scope::Cluster | Scope::Everywhere(_) => String::new(),
         Scope::Namespace | Scope::Object(_) => format!(" in namespace {namespace}"),
     };
     let what = format!("{verb} {}{place}", need.resource);
@@ -90,6 +92,7 @@ fn question(namespace: &str, need: &Need, verb: &str) -> SelfSubjectAccessReview
         Scope::Cluster => (None, None),
         Scope::Namespace => (text(namespace), None),
         Scope::Object(name) => (text(namespace), text(name)),
+        Scope::Everywhere(name) => (None, text(name)),
     };
     let resource_attributes = Some(ResourceAttributes {
         group: text(need.group),

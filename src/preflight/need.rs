@@ -27,6 +27,8 @@ pub(super) enum Scope {
     Namespace,
     /// On the object of this name there.
     Object(&'static str),
+    /// On the objects of this name in any namespace.
+    Everywhere(&'static str),
 }
 
 /// Rights on one resource.
@@ -45,7 +47,7 @@ const fn need(group: &'static str, resource: &'static str, verbs: &'static [&'st
 }
 
 /// Everything that leading takes. The chart's roles grant just this, beside what admission takes.
-pub(super) const NEEDS: [Need; 11] = [
+pub(super) const NEEDS: [Need; 12] = [
     need("karpenter.sh", "nodepools", &["get", "list", "watch", "patch"], Scope::Cluster),
     need("karpenter.sh", "nodeclaims", &["get", "list", "watch", "patch", "delete"], Scope::Cluster),
     need("", "nodes", &["get", "list", "watch", "patch"], Scope::Cluster),
@@ -57,4 +59,5 @@ pub(super) const NEEDS: [Need; 11] = [
     Need { vital: false, ..need("events.k8s.io", "events", &["create", "patch"], Scope::Cluster) },
     need("coordination.k8s.io", "leases", &["create"], Scope::Namespace),
     need("coordination.k8s.io", "leases", &["get", "update"], Scope::Object(LEASE)),
+    Need { vital: false, ..need("coordination.k8s.io", "leases", &["list"], Scope::Everywhere(LEASE)) },
 ];

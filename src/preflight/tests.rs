@@ -19,6 +19,8 @@ struct Cluster {
     unserved: &'static [&'static str],
     /// `verb resource` that it does not allow.
     denied: &'static [&'static str],
+    /// Leases of our name: namespace, holder, and how many seconds ago it was renewed.
+    leases: &'static [(&'static str, &'static str, i64)],
     /// It lets nobody ask for rights.
     hardened: bool,
     /// It is not itself.
@@ -43,10 +45,26 @@ impl Cluster {
     }
 
     async fn up(self, parts: &Parts, body: Body) -> Answer {
+        if parts.uri.path() == "/apis/coordination.k8s.io/v1/leases" {
+            assert_eq!(parts.uri.query(), Some("&fieldSelector=metadata.name%3Dnode-rotation-controller.noderotation.io"));
+            return self.leases();
+        }
         match serde_json::from_slice(&body.collect_bytes().await.unwrap()) {
             Ok(review) => self.review(review),
             Err(_) => self.discovery(parts.uri.path().trim_start_matches("/apis/")),
         }
+    }
+
+    fn leases(&self) -> Answer {
+        let lease = |(namespace, holder, age): &(&str, &str, i64)| {
+            let renewed = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(*age);
+            json!({
+                "metadata": {"name": crate::leader::LEASE, "namespace": namespace},
+                "spec": {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": format!("{renewed:.6}")},
+            })
+        };
+        let items: Vec<Value> = self.leases.iter().map(lease).collect();
+        (200, json!({"apiVersion": "coordination.k8s.io/v1", "kind": "LeaseList", "metadata": {}, "items": items}))
     }
 
     fn discovery(&self, version: &str) -> Answer {
@@ -94,6 +112,14 @@ async fn a_cluster_that_answers_no_questions_is_led_and_says_so_once() {
     let problems = Cluster { hardened: true, ..Cluster::default() }.problems().await;
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(!problems[0].0 && problems[0].1.contains("selfsubjectaccessreviews"), "{problems:?}");
+}
+
+#[tokio::test]
+async fn another_installation_that_leads_is_named_and_does_not_keep_this_one_from_it() {
+    let leases = &[("system", "us", 1), ("kube-system", "other-0", 1), ("old", "gone", 60), ("idle", "", 1)];
+    let lines: Vec<String> =
+        Cluster { leases, ..Cluster::default() }.problems().await.iter().map(|(vital, sentence)| format!("{vital}: {sentence}")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"false: other-0 leads from namespace kube-system as well (Lease node-rotation-controller.noderotation.io there): two installations rotate the same NodePools, so uninstall one of them");
 }
 
 #[tokio::test]
@@ -150,7 +176,7 @@ fn the_chart_grants_what_is_needed_and_nothing_else() {
             let scope = match need.scope {
                 Scope::Cluster => "cluster",
                 Scope::Namespace => "namespace",
-                Scope::Object(name) => name,
+                Scope::Object(name) | Scope::Everywhere(name) => name,
             };
             need.verbs.iter().map(move |verb| format!("{scope} {}/{} {verb}", need.group, need.resource))
         })
