@@ -30,12 +30,15 @@ pub(crate) async fn problems(client: &Client, namespace: &str) -> Vec<Problem> {
     let reviews = NEEDS.iter().flat_map(|need| need.verbs.iter().map(move |verb| review(client, namespace, need, verb)));
     let rights = join_all(reviews).await;
     let mut problems: Vec<Problem> = Vec::new();
-    let rivals = rival::rivals(client, namespace, jiff::Timestamp::now()).await;
-    for problem in served.into_iter().flatten().chain(rights.into_iter().flatten()).chain(rivals) {
+    for problem in served.into_iter().flatten().chain(rights.into_iter().flatten()) {
         // An API server that cannot be reached, or lets nobody ask, gives the same answer to every question.
         if !problems.contains(&problem) {
             problems.push(problem);
         }
+    }
+    // Who cannot lead anyway need not know.
+    if !problems.iter().any(|problem| problem.vital) {
+        problems.extend(rival::rivals(client, namespace, jiff::Timestamp::now()).await);
     }
     problems
 }
