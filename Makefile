@@ -8,6 +8,7 @@ CARGO ?= cargo
 # The test bed keeps the helm that it built here.
 CACHE := $(or $(NODE_ROTATION_E2E_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/node-rotation-controller)
 HELM ?= $(or $(shell command -v helm),$(lastword $(sort $(wildcard $(CACHE)/helm-*/bin/helm))),helm)
+SIM = $(CARGO) run --locked --quiet --profile model -p noderotation-sim --
 CHART := charts/node-rotation-controller
 CRD := rotationpolicies.noderotation.io.yaml
 # Installed for the repository alone, beside whatever version somebody has.
@@ -64,14 +65,16 @@ bench: ## Measure what the rules and `check` cost.
 	@$(CARGO) bench --locked -p node-rotation-controller --bench check -- --noplot
 
 .PHONY: model
-model: ## Let the model checker try to break a rotation. DEPTH=3 goes further.
+model: ## Let the model checker try to break a rotation, and see that it can. DEPTH=3 WORLD='two pools' goes further.
 	$(call stage,model checker)
-	@$(CARGO) run --locked --quiet --profile model -p noderotation-sim -- model $(DEPTH)
+	@WORLD='$(WORLD)' $(SIM) model $(DEPTH)
+	$(call stage,faults put in on purpose)
+	@$(SIM) faults
 
 .PHONY: sim
 sim: ## Live through months of made-up clusters. SEED=7 replays one.
 	$(call stage,simulation)
-	@$(CARGO) run --locked --quiet --profile model -p noderotation-sim -- simulate $(SEED)
+	@$(SIM) simulate $(SEED)
 
 .PHONY: fuzz
 fuzz: $(patsubst fuzz/targets/%.rs,fuzz-%,$(wildcard fuzz/targets/*.rs)) ## Look for inputs that break a promise. SECONDS=60 for each target.

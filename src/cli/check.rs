@@ -71,7 +71,8 @@ fn instant(text: &str) -> Result<Timestamp, String> {
 /// When the verdict cannot be written.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let mut manifest = source::read(&options.filenames, options.recursive);
-    if manifest.policies.is_empty() {
+    // Where something could not be read, that is the reason.
+    if manifest.policies.is_empty() && manifest.errors.is_empty() {
         let paths: Vec<String> = options.filenames.iter().map(|path| path.display().to_string()).collect();
         manifest.errors.push(format!("{}: has no RotationPolicy of noderotation.io/v1alpha1", paths.join(", ")));
     }
