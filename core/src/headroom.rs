@@ -20,7 +20,7 @@ pub struct Shortfall {
     pub requested: String,
     /// `spec.limits` as written.
     pub limit: String,
-    /// `status.resources`, `0` where absent.
+    /// `status.resources`; where absent `0`, for `nodes` the number of NodeClaims.
     pub used: String,
 }
 
@@ -32,12 +32,18 @@ impl fmt::Display for Shortfall {
 
 /// Every limit that `requests` on one more node would exceed; empty means it fits. Equality fits.
 ///
+/// `claims` is how many NodeClaims the pool has: where its status does not count nodes, they do.
+///
 /// A limit or a usage that is not a quantity cannot be compared and does not block.
 #[must_use]
-pub fn shortfalls(pool: &NodePool, requests: &BTreeMap<String, Quantity>) -> Vec<Shortfall> {
+pub fn shortfalls(pool: &NodePool, claims: usize, requests: &BTreeMap<String, Quantity>) -> Vec<Shortfall> {
     let one_node = Quantity("1".to_owned());
     let zero = Quantity("0".to_owned());
-    let used = |resource: &str| pool.status.as_ref().and_then(|s| s.resources.get(resource)).unwrap_or(&zero);
+    let counted = Quantity(claims.to_string());
+    let used = |resource: &str| {
+        let otherwise = if resource == "nodes" { &counted } else { &zero };
+        pool.status.as_ref().and_then(|s| s.resources.get(resource)).unwrap_or(otherwise)
+    };
     pool.spec
         .limits
         .iter()
@@ -86,13 +92,15 @@ mod tests {
             ("not requested", &[("cpu", "1")], &[("cpu", "9")], &[("memory", "1Gi")], &[]),
             ("one more node", &[("nodes", "3")], &[("nodes", "2")], &[("cpu", "1")], &[]),
             ("one node too many", &[("nodes", "3")], &[("nodes", "3")], &[("cpu", "1")], &["nodes"]),
+            ("nodes that nobody has counted, with room", &[("nodes", "3")], &[("cpu", "9")], &[("cpu", "1")], &[]),
+            ("nodes that nobody has counted, without", &[("nodes", "2")], &[("cpu", "9")], &[("cpu", "1")], &["nodes"]),
             ("every shortfall is named", &[("cpu", "1"), ("nodes", "0")], &[], &[("cpu", "2")], &["cpu", "nodes"]),
             ("an unreadable limit does not block", &[("cpu", "lots")], &[], &[("cpu", "2")], &[]),
         ];
         for (name, limits, used, requests, expected) in rows {
             let mut pool = NodePool::new("p", NodePoolSpec { limits: quantities(limits), ..NodePoolSpec::default() });
             pool.status = Some(NodePoolStatus { resources: quantities(used) });
-            let found: Vec<_> = shortfalls(&pool, &quantities(requests)).into_iter().map(|s| s.resource).collect();
+            let found: Vec<_> = shortfalls(&pool, 2, &quantities(requests)).into_iter().map(|s| s.resource).collect();
             assert_eq!(&found, expected, "{name}");
         }
     }
@@ -104,7 +112,7 @@ mod tests {
     }
 
     fn told(pool: &NodePool, requests: &[(&str, &str)]) -> Vec<String> {
-        shortfalls(pool, &quantities(requests)).iter().map(ToString::to_string).collect()
+        shortfalls(pool, 2, &quantities(requests)).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -112,6 +120,8 @@ mod tests {
         let full = pool(&[("nodes", "3")], &[("nodes", "3")]);
         assert_eq!(told(&full, &[("cpu", "1"), ("memory", "1Gi")]), ["nodes: 1 requested, 3 of 3 in use"]);
         assert!(told(&pool(&[("nodes", "3")], &[("nodes", "2")]), &[("cpu", "1"), ("memory", "1Gi")]).is_empty());
+        // Where the status does not count nodes, the claims stand for them.
+        assert_eq!(told(&pool(&[("nodes", "2")], &[]), &[("cpu", "1")]), ["nodes: 1 requested, 2 of 2 in use"]);
     }
 
     #[test]
@@ -125,6 +135,6 @@ mod tests {
     fn c086_a_pool_without_limits_has_room_without_bound() {
         assert!(told(&pool(&[], &[("cpu", "12000"), ("nodes", "900")]), &[("cpu", "500"), ("memory", "9Ti")]).is_empty());
         // Also one whose status Karpenter has not written yet.
-        assert!(shortfalls(&NodePool::new("np0", NodePoolSpec::default()), &quantities(&[("cpu", "1")])).is_empty());
+        assert!(shortfalls(&NodePool::new("np0", NodePoolSpec::default()), 2, &quantities(&[("cpu", "1")])).is_empty());
     }
 }

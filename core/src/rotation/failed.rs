@@ -82,5 +82,5 @@ fn may_retry(rotation: &Rotation<'_>) -> Seen<bool> {
         return Seen::Continue(false);
     }
     let placeholder = placeholder(rotation)?;
-    Seen::Continue(placeholder.is_some_and(|p| headroom::shortfalls(pass.pool(), &p.sizing.requests).is_empty()))
+    Seen::Continue(placeholder.is_some_and(|p| headroom::shortfalls(pass.pool(), pass.claims(), &p.sizing.requests).is_empty()))
 }

@@ -57,6 +57,11 @@ impl<'a> Pass<'a> {
         Target::of(self.pool())
     }
 
+    /// How many claims the pool has.
+    pub(super) fn claims(&self) -> usize {
+        self.survey.as_ref().map_or(0, |survey| survey.census.values().sum())
+    }
+
     /// The pool refills itself, or is on its way out: no rotation of it ever begins.
     pub(super) fn never_rotated(&self) -> bool {
         self.pool().spec.replicas.is_some() || self.pool().metadata.deletion_timestamp.is_some()

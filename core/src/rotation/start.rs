@@ -49,7 +49,7 @@ fn begin(pass: &Pass<'_>, candidate: &Candidate) -> Seen<Decision> {
     let Some(placeholder) = reservation::placeholder(&rotation)? else {
         return Seen::Continue(nothing_eligible(pass));
     };
-    let shortfalls = headroom::shortfalls(pass.pool(), &placeholder.sizing.requests);
+    let shortfalls = headroom::shortfalls(pass.pool(), pass.claims(), &placeholder.sizing.requests);
     if !shortfalls.is_empty() {
         let notice = Notice::headroom(&candidate.name, &shortfalls);
         let mut decision = pass.rest(Activity::NoHeadroom(shortfalls), Next::After(LONG_REQUEUE));
