@@ -1,10 +1,14 @@
-//! Which of the public cases have a test of their own.
+//! Which of the public cases, and which of the traps, have a test of their own.
 //!
 //! A case is a fault that people have reported of tools of this kind, condensed to an input for this one. The name of
 //! its test begins with its id: `fn c028_…`, a trial `"rotate_completes::c028_…"`, or a row `"c028 …"` of a table. One test
-//! may stand for several: `fn c040_c041_…`. CONTRIBUTING.md says how a case gets its test.
+//! may stand for several: `fn c040_c041_…`. CONTRIBUTING.md says how a case gets its test. Traps: `cases/traps.rs`.
 
 #![expect(clippy::print_stdout, reason = "what is left is to be read")]
+
+// Beside this file it would be a test of its own.
+#[path = "cases/traps.rs"]
+mod traps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -237,11 +241,11 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Adds the Rust files below `folder`, but not this one.
+/// Adds the Rust files below `folder`, but not those of this test.
 fn add_sources(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in folder.read_dir()? {
         let path = entry?.path();
-        if path.is_dir() && !path.ends_with("target") {
+        if path.is_dir() && !path.ends_with("target") && !path.ends_with("tests/cases") {
             add_sources(&path, found)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") && path != root().join(file!()) {
             found.push(path);
@@ -250,11 +254,13 @@ fn add_sources(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Id and rest of a name that begins with one.
+/// Id and rest of a name that begins with one: of a case `c` and three digits, of a trap `t` or `r` and its number.
 fn leading_id(name: &str) -> Option<(&str, &str)> {
-    let (id, rest) = name.split_at_checked(4)?;
-    let rest = rest.strip_prefix(['_', ' '])?;
-    id.strip_prefix('c')?.bytes().all(|byte| byte.is_ascii_digit()).then_some((id, rest))
+    let (id, rest) = name.split_at_checked(name.find(['_', ' '])?)?;
+    let number = id.strip_prefix(['c', 't', 'r'])?;
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit());
+    let fits = if id.starts_with('c') { number.len() == 3 } else { (1..=3).contains(&number.len()) && !number.starts_with('0') };
+    (plain && fits).then_some((id, rest.get(1..)?))
 }
 
 /// The ids with which names in `text` begin.
@@ -304,8 +310,10 @@ fn an_id_is_one_where_a_name_begins() {
         ("async fn c103_gone(cluster: &Cluster)", vec!["c103"]),
         ("bed.trial(\"rotate_completes::c103_gone\", gone)", vec!["c103"]),
         ("(\"c006 a minute\", windows)", vec!["c006"]),
+        ("fn c040_t7_r12_rules() {", vec!["c040", "r12", "t7"]),
+        ("(\"t104 r7 a minute\", windows)", vec!["r7", "t104"]),
         ("// fn c040_rules() {", vec![]),
-        ("let x = of_c040_rules(c041_b, \"c1\", \"c1000_x\", \"about c040_x\");", vec![]),
+        ("let x = of_c040_rules(c041_b, \"c1\", \"c1000_x\", \"about c040_x\", \"t07 x\", \"t_x\");", vec![]),
     ];
     for (text, expected) in rows {
         assert_eq!(ids(text).into_iter().collect::<Vec<_>>(), expected, "{text}");
@@ -314,18 +322,24 @@ fn an_id_is_one_where_a_name_begins() {
 
 #[test]
 fn as_many_cases_as_ever_have_a_test() {
-    let named = named().unwrap();
-    let known: BTreeSet<&str> = AREAS.iter().flat_map(|(_, cases)| cases.iter().map(|(id, _)| *id)).collect();
+    tell("cases", &AREAS, &['c'], FLOOR, file!());
+}
+
+/// Tells how many of a list have a test and which have none; fails if these are fewer than `floor`, or if a test names what
+/// is not in the list.
+fn tell(what: &str, areas: &[Area], letters: &[char], floor: usize, file: &str) {
+    let named: BTreeMap<String, PathBuf> = named().unwrap().into_iter().filter(|(id, _)| id.starts_with(letters)).collect();
+    let known: BTreeSet<&str> = areas.iter().flat_map(|(_, ids)| ids.iter().map(|(id, _)| *id)).collect();
     for (id, source) in &named {
-        assert!(known.contains(id.as_str()), "{} names {id}, which is no case", source.display());
+        assert!(known.contains(id.as_str()), "{} names {id}, which is not one of the {what}", source.display());
     }
-    println!("{} of {} cases are covered", named.len(), known.len());
-    for (area, cases) in AREAS {
-        let left: Vec<&str> = cases.iter().map(|(id, _)| *id).filter(|id| !named.contains_key(*id)).collect();
+    println!("{} of {} {what} are covered", named.len(), known.len());
+    for (area, ids) in areas {
+        let left: Vec<&str> = ids.iter().map(|(id, _)| *id).filter(|id| !named.contains_key(*id)).collect();
         println!("{area}: {}", if left.is_empty() { "all".to_owned() } else { format!("left are {}", left.join(" ")) });
     }
-    assert!(named.len() >= FLOOR, "{} cases have a test, it was {FLOOR} before: which test lost its name?", named.len());
-    if named.len() > FLOOR {
-        println!("raise FLOOR in {} to {}", file!(), named.len());
+    assert!(named.len() >= floor, "{} {what} have a test, it was {floor} before: which test lost its name?", named.len());
+    if named.len() > floor {
+        println!("raise FLOOR in {file} to {}", named.len());
     }
 }
