@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backoff_is_cut_to_the_window_in_which_the_attempt_failed() {
+    fn t70_the_backoff_is_cut_to_the_window_in_which_the_attempt_failed() {
         let rows = [
             ("fits whole", "2026-01-07T02:00:00Z", 3, "2026-01-07T03:00:00Z", "2026-01-07T04:00:00Z"),
             ("two hours do not fit, one does", "2026-01-07T04:30:00Z", 3, "2026-01-07T05:00:00Z", "2026-01-07T05:30:00Z"),

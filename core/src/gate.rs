@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pause_has_its_own_length() {
+    fn t63_each_pause_has_its_own_length() {
         let mut governing = policy("UTC", &["Wed", "Sat"], "02:00", "06:00");
         (governing.cooldown_after, governing.failure_pause) = (Duration::from_secs(20 * 60), Duration::from_secs(30 * 60));
         let open_again = |key| {

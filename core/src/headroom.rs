@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn c082_a_limit_on_the_number_of_nodes_counts_one_more() {
+    fn c082_r11_a_limit_on_the_number_of_nodes_counts_one_more() {
         let full = pool(&[("nodes", "3")], &[("nodes", "3")]);
         assert_eq!(told(&full, &[("cpu", "1"), ("memory", "1Gi")]), ["nodes: 1 requested, 3 of 3 in use"]);
         assert!(told(&pool(&[("nodes", "3")], &[("nodes", "2")]), &[("cpu", "1"), ("memory", "1Gi")]).is_empty());

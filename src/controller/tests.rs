@@ -163,7 +163,7 @@ async fn each_lead_begins_with_one_sweep_that_reads_markers_first_and_anchors_la
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_rotated_before_the_sweep_is_over() {
+async fn t16_nothing_is_rotated_before_the_sweep_is_over() {
     let bench = Bench::new();
     bench.api.refuse_next("LIST nodepools", 500, "InternalError", 1);
     let shared = bench.lead();

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_of_affairs_is_told_when_it_begins_and_when_it_begins_again() {
+    fn t65_a_state_of_affairs_is_told_when_it_begins_and_when_it_begins_again() {
         let mut told = Told::default();
         let passes = [vec![frozen()], vec![frozen()], vec![], vec![frozen(), Notice::ShortLead { claim: "a".to_owned() }], vec![frozen()]];
         let news = passes.map(|notices| told.news(Some("1"), notices).len());

@@ -84,7 +84,7 @@ fn every_name_follows_the_conventions_and_every_help_is_a_sentence() {
 }
 
 #[test]
-fn counters_start_at_zero_and_outlive_the_gauges() {
+fn r18_counters_start_at_zero_and_outlive_the_gauges() {
     let metrics = touched();
     let all = lines(&metrics, "p");
     assert!(all.contains(&"noderotation_candidates{nodepool=\"p\"} 3".to_owned()));

@@ -90,6 +90,23 @@ fn each_kind_of_pod_is_recognised() {
     };
     let owner =
         |kind: &str, controller: bool| json!([{"apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": "u", "controller": controller}]);
+    let hostname_term = |term: &Value| {
+        let mut spec = pinned(&["worker-1"]);
+        let expression = &mut spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"][0]["matchExpressions"]
+            [0];
+        *expression = term.clone();
+        expression["key"] = json!("kubernetes.io/hostname");
+        pod(&spec)
+    };
+    let mut in_zone_or_here = pinned(&["worker-1", "worker-1"]);
+    in_zone_or_here["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"][1] =
+        json!({"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["zone-b"]}]});
+    let in_zone_or_here = pod(&in_zone_or_here);
+    let preference = json!({"weight": 1, "preference": {
+        "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["worker-1"]}]
+    }});
+    let would_rather =
+        pod(&json!({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [preference]}}, "containers": []}));
     let rows: Vec<(&str, Pod, Kind)> = vec![
         ("c145 a bare Pod", with(&|_| {}), Kind::Reschedulable),
         ("a DaemonSet's", with(&|o| o["metadata"]["ownerReferences"] = owner("DaemonSet", true)), Kind::DaemonSet),
@@ -110,9 +127,13 @@ fn each_kind_of_pod_is_recognised() {
             Kind::Reschedulable,
         ),
         ("may run here only", pod(&pinned(&["worker-1"])), Kind::NodePinned),
-        ("may run here in either term", pod(&pinned(&["worker-1", "worker-1"])), Kind::NodePinned),
-        ("may run on one other host", pod(&pinned(&["worker-2"])), Kind::Reschedulable),
-        ("may run here or there", pod(&pinned(&["worker-1", "worker-2"])), Kind::Reschedulable),
+        ("t32 may run here in either term", pod(&pinned(&["worker-1", "worker-1"])), Kind::NodePinned),
+        ("t33 may run on one other host", pod(&pinned(&["worker-2"])), Kind::Reschedulable),
+        ("t32 may run here or there", pod(&pinned(&["worker-1", "worker-2"])), Kind::Reschedulable),
+        ("t32 keeps off one host", hostname_term(&json!({"operator": "NotIn", "values": ["worker-2"]})), Kind::Reschedulable),
+        ("t32 may run on any host", hostname_term(&json!({"operator": "Exists"})), Kind::Reschedulable),
+        ("t32 may run here, or wherever the zone is right", in_zone_or_here, Kind::Reschedulable),
+        ("t32 would rather run here", would_rather, Kind::Reschedulable),
     ];
     for (name, pod, expected) in rows {
         assert_eq!(kind(&pod, &node()), expected, "{name}");
@@ -193,12 +214,20 @@ fn the_size_is_that_of_the_pods_within_what_a_node_can_give() {
             Scene::new(std::slice::from_ref(&big)).allocatable(&[("cpu", "2")]),
             "cpu=2 memory=6Gi",
         ),
-        ("refused, so the whole demand stays", Scene::new(std::slice::from_ref(&big)).allocatable(&[("cpu", "0")]), "cpu=3 memory=6Gi"),
+        ("t39 refused, so the whole demand stays", Scene::new(std::slice::from_ref(&big)).allocatable(&[("cpu", "0")]), "cpu=3 memory=6Gi"),
         (
             "a whole node",
             Scene {
                 whole_node: true,
                 ..Scene::new(&[json!({"containers": []})]).allocatable(&[("cpu", "4"), ("memory", "8Gi"), ("pods", "110")])
+            },
+            "cpu=4 memory=8Gi",
+        ),
+        (
+            "t43 a whole node for Pods that ask for memory only",
+            Scene {
+                whole_node: true,
+                ..Scene::new(&[requests(&json!({"memory": "1Gi"}))]).allocatable(&[("cpu", "4"), ("memory", "8Gi"), ("pods", "110")])
             },
             "cpu=4 memory=8Gi",
         ),
@@ -243,14 +272,14 @@ fn a_label_is_replicated_only_as_far_as_the_pool_permits_it() {
 }
 
 #[test]
-fn a_key_that_cannot_be_replicated_is_named() {
+fn r25_a_key_that_cannot_be_replicated_is_named() {
     let mut scene = Scene::new(&[]);
     scene.required.push("rack".to_owned());
     assert_eq!(scene.with(build).sizing.skipped_keys, ["rack"]);
 }
 
 #[test]
-fn names_and_labels_stay_legal_however_long_the_claim() {
+fn t42_r13_names_and_labels_stay_legal_however_long_the_claim() {
     for length in [1, 40, 63, 64, 200, 253] {
         let claim = format!("{}z", "a.".repeat(127).chars().take(length - 1).collect::<String>());
         let (name, label) = (name(&claim), label_value(&claim));
@@ -263,7 +292,7 @@ fn names_and_labels_stay_legal_however_long_the_claim() {
 }
 
 #[test]
-fn c149_no_hostname_term_is_ever_required() {
+fn c149_t28_no_hostname_term_is_ever_required() {
     let pod = serde_json::to_value(Scene::new(&[]).with(build).pod).unwrap();
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"];
     assert!(!affinity["requiredDuringSchedulingIgnoredDuringExecution"].to_string().contains("hostname"));

@@ -153,7 +153,7 @@ fn the_node_launched_for_a_surge_that_came_too_late_is_reaped_unless_someone_use
 }
 
 #[test]
-fn a_claim_that_is_taken_while_pending_expires_and_is_not_selected_again() {
+fn t78_a_claim_that_is_taken_while_pending_expires_and_is_not_selected_again() {
     let mut world = world();
     world.pass();
     world.claim_mut(OLD).metadata.deletion_timestamp = Some(world::time(world.now));
@@ -373,7 +373,7 @@ fn a_freeze_holds_a_pending_rotation_and_not_a_draining_one() {
 }
 
 #[test]
-fn each_gate_keeps_a_rotation_from_starting_and_says_so() {
+fn t105_each_gate_keeps_a_rotation_from_starting_and_says_so() {
     type Setting = fn(&mut World);
     let rows: [(Setting, Gate); 5] = [
         (|world| world.now = at("2026-01-07T06:00:00Z"), Gate::OutOfWindow),

@@ -49,7 +49,7 @@ fn codes(governing: &Governing, life: &PoolLife, claims: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_worked_example() {
+fn t62_the_worked_example() {
     let derived = derive(&policy(&json!({}), &json!({})), &life(336, Some(1)), 10, now());
     assert_eq!(derived.t_rot, minutes(77));
     assert_eq!(derived.t_rot_estimate, minutes(15));

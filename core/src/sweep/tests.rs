@@ -55,7 +55,7 @@ fn lines(repairs: &[Repair]) -> Vec<String> {
 }
 
 #[test]
-fn each_pool_keeps_what_its_anchor_owns_and_loses_the_rest() {
+fn t17_each_pool_keeps_what_its_anchor_owns_and_loses_the_rest() {
     let marked = Marked {
         placeholders: vec![placeholder_for("a1", "a"), placeholder_for("a2", "a"), placeholder_for("b1", "b")],
         nodes: vec![node("na1", "a", "a1"), node("na2", "a", "a2"), node("nb1", "b", "b1"), node("ngone", "gone", "g1")],

@@ -29,7 +29,7 @@ fn claim() -> String {
 }
 
 #[test]
-fn the_size_of_a_placeholder() {
+fn t45_the_size_of_a_placeholder() {
     let lowered = |resource: &str, band_exceeded| Lowered {
         resource: resource.to_owned(),
         demand: Amount::whole(4),
@@ -79,14 +79,14 @@ fn the_way_of_a_rotation() {
 }
 
 #[test]
-fn a_drain_that_does_not_end() {
+fn r19_a_drain_that_does_not_end() {
     let stuck = |waits_for: &str| line(&notice_event(&pool(), &Notice::DrainStuck { claim: claim(), waits_for: waits_for.to_owned() }));
     insta::assert_snapshot!(stuck("Pods left: shop/a"), @"Warning DrainStuck NodePool/api (NodeClaim/api-x7k2p) RotateNode: The drain of NodeClaim api-x7k2p takes longer than its terminationGracePeriod allows; no other node of the pool is rotated until it is over. It waits for this: Pods left: shop/a.");
     insta::assert_snapshot!(stuck(""), @"Warning DrainStuck NodePool/api (NodeClaim/api-x7k2p) RotateNode: The drain of NodeClaim api-x7k2p takes longer than its terminationGracePeriod allows; no other node of the pool is rotated until it is over.");
 }
 
 #[test]
-fn what_did_not_go_well() {
+fn r19_what_did_not_go_well() {
     let announcements = [
         Announcement::Failed {
             claim: claim(),

@@ -102,7 +102,7 @@ async fn carry_out(server: &Server, lead: Lead, effects: Vec<Effect>) -> (Result
 }
 
 #[tokio::test]
-async fn every_write_is_conditional_and_the_second_one_on_the_answer_to_the_first() {
+async fn r5_every_write_is_conditional_and_the_second_one_on_the_answer_to_the_first() {
     let server = Server::answering(&[claim("9"), claim("10")]);
     let (result, announced) = carry_out(&server, Lead::forever(), vec![annotate(), delete()]).await;
     assert!(result.is_ok() && announced == 2);
@@ -128,7 +128,7 @@ async fn uncordoning_removes_the_field() {
 }
 
 #[tokio::test]
-async fn the_first_failure_ends_the_list_and_only_what_landed_is_told() {
+async fn t13_the_first_failure_ends_the_list_and_only_what_landed_is_told() {
     let rows = [
         (failure(409, "Conflict"), "NodeClaim old has changed since it was read"),
         (failure(404, "NotFound"), "NodeClaim old has changed since it was read"),
@@ -152,7 +152,7 @@ async fn a_node_that_karpenter_takes_away_ends_the_list_before_the_delete() {
 }
 
 #[tokio::test]
-async fn what_is_there_or_gone_already_is_as_good_and_not_told() {
+async fn t14_what_is_there_or_gone_already_is_as_good_and_not_told() {
     let server = Server::answering(&[failure(409, "AlreadyExists"), failure(404, "NotFound")]);
     let (result, announced) = carry_out(&server, Lead::forever(), vec![create(), delete()]).await;
     assert!(result.is_ok() && announced == 0);

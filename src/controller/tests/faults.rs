@@ -80,7 +80,7 @@ async fn the_writes_of_a_rotation_are_these_and_no_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rotation_ends_once_and_leaves_nothing_whichever_write_goes_wrong_and_however() {
+async fn t12_a_rotation_ends_once_and_leaves_nothing_whichever_write_goes_wrong_and_however() {
     let clean = Bench::new();
     clean.rotate().await;
     let last = clean.api.writes().len() - 1;

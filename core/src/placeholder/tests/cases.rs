@@ -63,12 +63,17 @@ fn c091_an_operator_that_nobody_knows_is_readable_and_leaves_the_key_out() {
 }
 
 #[test]
-fn c093_gt_keeps_what_is_a_greater_integer() {
+fn c093_t35_gt_and_lt_compare_integers() {
     let scene = of_pool(vec![requirement("cores", "Gt", &["4"])]);
     for (label, kept) in [("4", None), ("5", Some("5".to_owned())), ("4.0", None), ("5.0", None)] {
         assert_eq!(asked(&scene, &labelled(&[("cores", label)]), "cores"), (kept.clone(), kept.is_none()), "{label}");
     }
     assert_eq!(asked(&scene, &labelled(&[]), "cores"), (None, true), "missing");
+    // As texts 10 comes before 9.
+    let scene = of_pool(vec![requirement("cores", "Gt", &["9"]), requirement("cores", "Lt", &["11"])]);
+    for (cores, kept) in [("9", false), ("10", true), ("11", false)] {
+        assert_eq!(asked(&scene, &labelled(&[("cores", cores)]), "cores").0.is_some(), kept, "{cores}");
+    }
 }
 
 #[test]
@@ -79,7 +84,7 @@ fn c094_exists_copies_the_nodes_value_and_invents_none() {
 }
 
 #[test]
-fn c096_each_taint_is_tolerated_and_no_startup_taint() {
+fn c096_t29_each_taint_is_tolerated_and_no_startup_taint() {
     let pool: NodePool = serde_json::from_value(json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "np0"},
     "spec": {"template": {"spec": {
         "taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}, {"key": "x", "effect": "NoExecute"}],
@@ -101,7 +106,7 @@ fn c100_only_a_node_of_the_same_pool_can_take_the_placeholder() {
 }
 
 #[test]
-fn c101_the_capacity_type_stays_unless_it_is_only_preferred() {
+fn c101_r14_the_capacity_type_stays_unless_it_is_only_preferred() {
     let required = |keys: &[String], preferred: &[String]| {
         let pod = Scene::new(&[]).with(|request| build(&Request { required_keys: keys, preferred_keys: preferred, ..request.clone() })).pod;
         let affinity = serde_json::to_value(pod).unwrap()["spec"]["affinity"]["nodeAffinity"].clone();
@@ -114,7 +119,7 @@ fn c101_the_capacity_type_stays_unless_it_is_only_preferred() {
 }
 
 #[test]
-fn c115_a_requirement_that_only_the_claim_has_is_asked_for_within_the_pool() {
+fn c115_t37_a_requirement_that_only_the_claim_has_is_asked_for_within_the_pool() {
     let claim = |pool| Scene { claim_requirements: vec![requirement(RACK, "In", &["r1", "r2"])], ..of_pool(pool) };
     assert_eq!(asked(&claim(vec![]), &labelled(&[]), RACK).0.as_deref(), Some("r1,r2"));
     assert_eq!(asked(&claim(vec![requirement(RACK, "In", &["r2", "r3"])]), &labelled(&[]), RACK).0.as_deref(), Some("r2"));
@@ -122,7 +127,7 @@ fn c115_a_requirement_that_only_the_claim_has_is_asked_for_within_the_pool() {
 }
 
 #[test]
-fn c116_the_bounds_of_gte_and_lte_are_inside() {
+fn c116_t36_the_bounds_of_gte_and_lte_are_inside() {
     let scene = of_pool(vec![requirement("cores", "Gte", &["4"]), requirement("cores", "Lte", &["16"])]);
     for (cores, kept) in [("3", false), ("4", true), ("16", true), ("17", false)] {
         assert_eq!(asked(&scene, &labelled(&[("cores", cores)]), "cores").0.is_some(), kept, "{cores}");
@@ -158,7 +163,7 @@ fn c135_the_overhead_of_the_runtime_class_adds() {
 }
 
 #[test]
-fn c138_what_needs_limits_has_limits_and_what_needs_cpu_has_cpu() {
+fn c138_r12_what_needs_limits_has_limits_and_what_needs_cpu_has_cpu() {
     let pages = requests(&json!({"hugepages-2Mi": "64Mi"}));
     let accelerator = requests(&json!({"nvidia.com/gpu": "1"}));
     let scene = Scene::new(&[pages, accelerator]);

@@ -65,7 +65,7 @@ fn a_claim_without_a_grace_period_is_stuck_after_an_hour() {
 }
 
 #[test]
-fn the_pods_that_are_left_and_the_budgets_in_their_way_are_named() {
+fn r16_the_pods_that_are_left_and_the_budgets_in_their_way_are_named() {
     let mut world = draining();
     for name in ["a", "b", "c", "d", "e", "f", "going", "kept", "of-a-daemon"] {
         world.add_workload(OLD);

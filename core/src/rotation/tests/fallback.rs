@@ -22,7 +22,7 @@ fn surgeless(told: &[Announcement]) -> Option<bool> {
 }
 
 #[test]
-fn c109_at_the_threshold_a_surge_begins_and_a_second_later_a_drain_without_one() {
+fn c109_r6_at_the_threshold_a_surge_begins_and_a_second_later_a_drain_without_one() {
     // readyTimeout 15m and the buffer of 2m; the grace period of 1h does not count.
     for (minutes, seconds, expected) in [(17, 1, false), (17, 0, false), (16, 59, true), (0, 1, true), (-5, 0, true)] {
         let mut world = before_deadline(minutes, seconds);
@@ -72,7 +72,7 @@ fn a_fallback_that_was_cut_off_goes_on_as_one_whatever_write_is_lost() {
 }
 
 #[test]
-fn a_torn_fallback_is_drained_whatever_its_claim_says_and_never_counts_as_expired() {
+fn r9_a_torn_fallback_is_drained_whatever_its_claim_says_and_never_counts_as_expired() {
     for state in ["", "pending", "draining", "failed", "expired", "banana"] {
         for rollback in [false, true] {
             let mut world = before_deadline(10, 0);

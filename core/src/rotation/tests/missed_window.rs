@@ -59,7 +59,7 @@ fn the_stamp_goes_with_the_anchor_in_one_write_and_a_success_keeps_the_window_si
 }
 
 #[test]
-fn a_window_with_failures_only_is_missed() {
+fn t74_t75_a_window_with_failures_only_is_missed() {
     let mut world = world();
     world.govern(&json!({"retryBackoff": "24h"}));
     let mut told = world.pass();
@@ -78,7 +78,7 @@ fn an_infeasible_schedule_is_told_by_its_windows_too() {
 }
 
 #[test]
-fn a_missed_window_is_told_once_whatever_write_is_lost() {
+fn t26_a_missed_window_is_told_once_whatever_write_is_lost() {
     for write in 0..3 {
         let mut world = full();
         world.crash_before_write(Some(write));

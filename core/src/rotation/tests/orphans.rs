@@ -163,7 +163,7 @@ fn claims_that_say_failed_or_expired_hold_up_nobody_while_they_drain() {
 }
 
 #[test]
-fn what_no_rotation_owns_is_removed_and_what_a_person_has_set_is_not() {
+fn t52_what_no_rotation_owns_is_removed_and_what_a_person_has_set_is_not() {
     let mut world = world();
     world.claim_mut(OLD).metadata.creation_timestamp = Some(world::time(world.now));
     let marks = |pairs: &[(&str, &str)]| Some(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect());
@@ -171,6 +171,7 @@ fn what_no_rotation_owns_is_removed_and_what_a_person_has_set_is_not() {
     let rows = [
         ("frozen", marks(&frozen), None, None),
         ("cordon-only", marks(&[(CORDONED, "true")]), None, None),
+        ("cordoned-and-a-persons", marks(&[(CORDONED, "true"), (DO_NOT_DISRUPT, "true")]), Some("true"), None),
         ("protected", marks(&[(SURGE_FOR, "gone"), (DO_NOT_DISRUPT, "true")]), Some("true"), None),
         ("a-persons", marks(&[(DO_NOT_DISRUPT, "true")]), Some("true"), Some(true)),
     ];
@@ -182,7 +183,7 @@ fn what_no_rotation_owns_is_removed_and_what_a_person_has_set_is_not() {
     }
     world.node_mut("protected").spec.as_mut().unwrap().unschedulable = Some(true);
     let told = world.pass();
-    assert_eq!(swept(&told).len(), 3);
+    assert_eq!(swept(&told).len(), 4);
     for (name, _, protection, cordon) in rows {
         let node = world.node(name);
         assert_eq!(node.metadata.annotations.as_ref().unwrap().get(DO_NOT_DISRUPT).map(String::as_str), protection, "{name}");
@@ -194,7 +195,7 @@ fn what_no_rotation_owns_is_removed_and_what_a_person_has_set_is_not() {
 }
 
 #[test]
-fn a_placeholder_that_outlived_its_rotation_goes_by_the_name_that_was_listed() {
+fn t19_a_placeholder_that_outlived_its_rotation_goes_by_the_name_that_was_listed() {
     let mut world = world();
     world.pass();
     let mut pod = world.pods.values().next().unwrap().clone();
@@ -208,7 +209,7 @@ fn a_placeholder_that_outlived_its_rotation_goes_by_the_name_that_was_listed() {
 }
 
 #[test]
-fn companions_without_an_anchor_go_in_one_write() {
+fn r26_companions_without_an_anchor_go_in_one_write() {
     for (key, value) in [
         (ACTIVE_ROTATION_STATE, "draining"),
         (DRAINING_AT, "2026-01-07T01:00:00Z"),

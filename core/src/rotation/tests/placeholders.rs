@@ -121,7 +121,7 @@ fn a_pod_of_another_that_has_the_placeholders_name_is_named_and_never_touched() 
 }
 
 #[test]
-fn a_preempted_placeholder_is_no_reservation() {
+fn t31_a_preempted_placeholder_is_no_reservation() {
     let mut world = pending();
     world.provision();
     world.pods.get_mut(NAME).unwrap().metadata.deletion_timestamp = Some(world::time(world.now));
@@ -130,14 +130,15 @@ fn a_preempted_placeholder_is_no_reservation() {
 }
 
 #[test]
-fn c121_c122_a_protection_that_protects_nothing_is_replaced_and_told_unless_it_says_false() {
+fn c121_c122_t51_a_protection_that_protects_nothing_is_replaced_and_told_unless_it_says_false() {
     for (value, told) in [("4h", true), ("True", true), ("false", false)] {
         let mut world = world();
         world.node_mut(OLD).metadata.annotations = Some([(DO_NOT_DISRUPT.to_owned(), value.to_owned())].into());
         let announcements = world.pass();
         let opt_outs = announcements.iter().filter(|a| matches!(a, Announcement::UnrecognisedOptOut { value: v, .. } if v == value));
         assert_eq!(opt_outs.count(), usize::from(told), "{value}");
-        assert_eq!(world.node(OLD).metadata.annotations.as_ref().unwrap()[DO_NOT_DISRUPT], "true");
+        let on_node = world.node(OLD).metadata.annotations.as_ref().unwrap();
+        assert_eq!((on_node[DO_NOT_DISRUPT].as_str(), on_node.contains_key(DO_NOT_DISRUPT_OWNED)), ("true", true), "{value}");
         assert!(!world.pass().iter().any(|a| matches!(a, Announcement::UnrecognisedOptOut { .. })), "{value}");
     }
 }

@@ -99,7 +99,7 @@ fn the_host_is_closed_before_it_is_judged_empty_and_opened_again_where_it_is_not
 }
 
 #[test]
-fn a_host_counts_as_launched_for_the_surge_by_the_clock_of_the_api_server() {
+fn r29_a_host_counts_as_launched_for_the_surge_by_the_clock_of_the_api_server() {
     for (created, path) in [("2026-01-07T02:00:01Z", "provisioned"), ("2026-01-07T02:00:00Z", "absorbed")] {
         let mut world = world();
         world.pass();

@@ -12,7 +12,7 @@ fn in_future(told: &[A]) -> Vec<(Option<String>, &'static str)> {
 }
 
 #[test]
-fn a_pause_that_was_written_into_the_future_begins_now_and_is_told_once() {
+fn r24_a_pause_that_was_written_into_the_future_begins_now_and_is_told_once() {
     for (key, gate) in [(LAST_ROTATION_AT, Gate::CooldownAfterSuccess), (LAST_FAILURE_AT, Gate::FailurePause)] {
         let mut world = world();
         world.annotate_pool(key, FAR);
@@ -24,6 +24,17 @@ fn a_pause_that_was_written_into_the_future_begins_now_and_is_told_once() {
         world.advance(SignedDuration::from_mins(10));
         world.pass();
         assert!(world.anchored(), "{key}");
+    }
+}
+
+#[test]
+fn r24_a_freeze_that_is_no_time_is_told_and_one_that_is_needs_no_word() {
+    for (freeze, told) in [("tomorrow", true), ("2027-01-01T00:00:00Z", false)] {
+        let mut world = world();
+        world.annotate_pool(FREEZE, freeze);
+        world.pass();
+        assert!(matches!(world.activity(), Activity::Gated(closed) if closed.gate == Gate::Frozen), "{freeze}");
+        assert_eq!(world.notices.contains(&Notice::FreezeUnparsable { value: freeze.to_owned() }), told, "{freeze}");
     }
 }
 

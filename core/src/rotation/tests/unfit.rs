@@ -10,7 +10,7 @@ const STATIC: Setting = |world| world.pool.spec.replicas = Some(3);
 const DELETING: Setting = |world| world.pool.metadata.deletion_timestamp = Some(world::time(world.now));
 
 #[test]
-fn no_rotation_begins_with_a_surge_or_without() {
+fn t69_r15_no_rotation_begins_with_a_surge_or_without() {
     for (set, activity) in [(STATIC, Activity::StaticNodePool), (DELETING, Activity::NodePoolDeleting)] {
         for hours_left in [190, 0] {
             let mut world = world();

@@ -75,7 +75,7 @@ fn c087_an_implied_grace_period_of_a_day_is_told_where_the_life_is_too_long() {
 }
 
 #[test]
-fn c088_21_days_are_allowed_and_a_minute_more_is_told() {
+fn c088_t64_21_days_are_allowed_and_a_minute_more_is_told() {
     let with_grace = |grace| PoolLife { expire_after: Some(hours(480)), termination_grace_period: Some(grace) };
     let (exact, more) = (with_grace(hours(24)), with_grace(hours(24) + minutes(1)));
     assert_eq!(codes(&plain(), &exact, 1), Vec::<String>::new());

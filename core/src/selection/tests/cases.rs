@@ -36,7 +36,7 @@ fn c060_a_claim_past_its_deadline_is_due_now_and_no_look_lies_in_the_past() {
 }
 
 #[test]
-fn c099_the_claims_own_grace_period_counts() {
+fn c099_t47_the_claims_own_grace_period_counts() {
     let mut longer = old();
     longer.spec.termination_grace_period = Some("24h".to_owned());
     let plain = node("old", &[]);
@@ -79,7 +79,7 @@ fn c105_of_conditions_that_contradict_each_other_only_ready_counts() {
 }
 
 #[test]
-fn c108_the_earliest_deadline_goes_first_then_the_oldest_then_the_name() {
+fn c108_t48_the_earliest_deadline_goes_first_then_the_oldest_then_the_name() {
     // Deadlines on the 15th and on the 10th.
     let (a, b) = (claim("a", "2026-01-01T00:00:00Z", "336h"), claim("b", "2026-01-03T00:00:00Z", "168h"));
     let both = [a, b];
@@ -115,7 +115,7 @@ fn c119_a_node_that_a_person_has_cordoned_is_still_rotated() {
 }
 
 #[test]
-fn c121_only_true_opts_a_node_out() {
+fn c121_t49_only_true_opts_a_node_out() {
     for (value, standing) in
         [("true", Standing::OptedOut), ("false", Standing::Eligible), ("4h", Standing::Eligible), ("", Standing::Eligible)]
     {

@@ -28,6 +28,7 @@ fn rows() -> Vec<Row> {
     let pair = |one, other| Windows::new(vec![one, other]);
     let adjacent = pair(entry("UTC", &[Monday], "00:00", "02:00"), entry("UTC", &[Monday], "02:00", "06:00"));
     let overlapping = pair(entry("UTC", &[Monday], "00:00", "04:00"), entry("UTC", &[Monday], "02:00", "06:00"));
+    let week_end = pair(entry("UTC", &[Sunday], "22:00", "24:00"), entry("UTC", &[Monday], "00:00", "02:00"));
     let zones = pair(entry("UTC", &[Wednesday], "02:00", "06:00"), entry("Asia/Tokyo", &[Wednesday], "02:00", "06:00"));
     let filled = pair(entry("UTC", &ALL, "00:00", "23:59"), entry("Asia/Tokyo", &ALL, "00:00", "23:59"));
     let mixed = pair(entry("Europe/Paris", &[Sunday], "02:00", "06:00"), entry("America/New_York", &[Saturday], "21:00", "23:00"));
@@ -37,12 +38,13 @@ fn rows() -> Vec<Row> {
         ("across the edge of the UTC week", tokyo(&[Monday], "06:00", "10:00"), hours(168), hours(4), hours(164)),
         ("three days", windows("UTC", &[Monday, Wednesday, Friday], "00:00", "01:00"), hours(72), hours(1), hours(47)),
         ("overnight", windows("UTC", &[Monday], "22:00", "04:00"), hours(168), hours(6), hours(162)),
-        ("adjacent entries are one", adjacent, hours(168), hours(6), hours(162)),
+        ("t55 t56 adjacent entries are one", adjacent, hours(168), hours(6), hours(162)),
         ("overlapping entries are one", overlapping, hours(168), hours(6), hours(162)),
+        ("t56 so are those that meet at the edge of the week", week_end, hours(168), hours(4), hours(164)),
         ("two zones", zones, hours(159), hours(4), hours(5)),
         ("c006 a minute closed at midnight", windows("UTC", &ALL, "00:00", "23:59"), hours(24), minutes(23 * 60 + 59), minutes(1)),
         ("c050 each fills the other's minute", filled, minutes(1), hours(53 * 168), None),
-        ("every day to 24:00", windows("UTC", &ALL, "00:00", "24:00"), minutes(1), hours(53 * 168), None),
+        ("t53 every day to 24:00", windows("UTC", &ALL, "00:00", "24:00"), minutes(1), hours(53 * 168), None),
         // New York's evening lies within the night of Paris, whose spring night is an hour short and autumn week an hour long.
         ("c051 zones with other changes", mixed, hours(169), hours(3), hours(164)),
         // Winter's Sunday noon is an hour later than summer's.
