@@ -9,6 +9,8 @@ mod missed_window;
 mod orphans;
 mod placeholders;
 mod reaps;
+mod releases;
+mod stale;
 mod stamps;
 mod unfit;
 mod world;
