@@ -3,6 +3,7 @@
 mod absurd;
 mod drains;
 mod fallback;
+mod feasibility;
 mod governance;
 mod invariant;
 mod missed_window;

@@ -135,6 +135,58 @@ fn c116_t36_the_bounds_of_gte_and_lte_are_inside() {
 }
 
 #[test]
+fn t30_r12_a_namespace_that_enforces_the_restricted_profile_lets_the_placeholder_in() {
+    let spec = serde_json::to_value(Scene::new(&[requests(&json!({"cpu": "1"}))]).with(build).pod).unwrap()["spec"].clone();
+    assert_eq!(spec["automountServiceAccountToken"], false);
+    assert_eq!(spec["securityContext"]["runAsNonRoot"], true);
+    assert_eq!(spec["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+    let container = &spec["containers"][0]["securityContext"];
+    assert_eq!(container["allowPrivilegeEscalation"], false);
+    assert_eq!(container["capabilities"], json!({"drop": ["ALL"]}));
+    for of_the_host in ["hostNetwork", "hostPID", "hostIPC", "volumes"] {
+        assert!(spec.get(of_the_host).is_none(), "{of_the_host}");
+    }
+}
+
+/// A Pod of a DaemonSet that asks for so much cpu, in this phase.
+fn daemon(cpu: &str, phase: &str) -> Pod {
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "d", "controller": true}]);
+    let (metadata, status) = (json!({"name": "d", "ownerReferences": owner}), json!({"phase": phase}));
+    serde_json::from_value(json!({"metadata": metadata, "spec": requests(&json!({"cpu": cpu})), "status": status})).unwrap()
+}
+
+#[test]
+fn t38_t41_t46_no_more_is_asked_for_than_the_claim_offers_beside_running_daemon_sets() {
+    // The Pods fill 3900m of a node that offers 4, though its claim says 3800m.
+    let mut scene = Scene::new(&[requests(&json!({"cpu": "3500m"}))]).allocatable(&[("cpu", "3800m")]);
+    scene.pods.extend([daemon("400m", "Running"), daemon("2", "Succeeded"), daemon("2", "Failed")]);
+    let mut filled = node();
+    filled.status.get_or_insert_default().allocatable = Some([("cpu".to_owned(), Quantity("4".to_owned()))].into());
+    let sized = |scene: &Scene| scene.with(|request| build(&Request { node: &filled, ..request.clone() })).sizing;
+    let sizing = sized(&scene);
+    assert_eq!(sizing.requests_line(), "cpu=3400m");
+    let lowered: Vec<String> =
+        sizing.lowered().iter().map(|l| format!("{} {} {} {}", l.demand, l.limit, l.shortfall, l.band_exceeded)).collect();
+    assert_eq!(lowered, ["3500m 3400m 100m false"]);
+    assert_eq!(sizing.pods, [(Kind::Reschedulable, 1), (Kind::DaemonSet, 1), (Kind::Completed, 2)].into());
+    // Without the DaemonSet's Pod that runs there is nothing to lower.
+    scene.pods.remove(1);
+    assert_eq!((sized(&scene).requests_line().as_str(), sized(&scene).lowered().len()), ("cpu=3500m", 0));
+}
+
+#[test]
+fn t44_pods_that_ask_for_nothing_are_refused_a_node_of_which_nothing_is_left() {
+    for (whole_node, refused) in [(false, vec!["cpu"]), (true, vec!["cpu", "memory"])] {
+        let nothing = [json!({"containers": [{"name": "c"}]})];
+        let mut scene = Scene { whole_node, ..Scene::new(&nothing).allocatable(&[("cpu", "2"), ("memory", "0")]) };
+        scene.pods.push(daemon("2", "Running"));
+        let sizing = scene.with(build).sizing;
+        assert_eq!(sizing.refused(), refused, "whole node: {whole_node}");
+        assert!(sizing.requests.values().all(|quantity| Amount::parse(&quantity.0).unwrap() > Amount::ZERO), "{:?}", sizing.requests);
+    }
+}
+
+#[test]
 fn c133_an_init_smaller_than_the_sum_adds_nothing() {
     let spec = json!({
         "initContainers": [asks(&json!({"cpu": "300m", "memory": "300Mi"}))],

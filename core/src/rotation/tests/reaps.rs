@@ -66,6 +66,46 @@ fn only_the_recorded_claim_that_was_launched_for_the_surge_is_reaped() {
 }
 
 #[test]
+fn t34_a_namesake_of_the_placeholder_in_another_namespace_keeps_the_host_alive() {
+    for (namespace, reaped) in [(None, true), (Some("shop"), false)] {
+        let mut world = bound();
+        if let Some(namespace) = namespace {
+            let mut namesake = world.pods["noderotation-surge-old"].clone();
+            namesake.metadata.namespace = Some(namespace.to_owned());
+            namesake.metadata.uid = Some("uid-of-the-namesake".to_owned());
+            namesake.metadata.labels = None;
+            world.pods.insert("in the other namespace".to_owned(), namesake);
+        }
+        world.advance(SignedDuration::from_mins(16));
+        assert_eq!(outcomes(&world.pass()), [Outcome::Failure], "{namespace:?}");
+        assert_eq!(world.deleted.contains(&"surge-1".to_owned()), reaped, "{namespace:?}");
+        assert_eq!(world.pods.len(), usize::from(!reaped), "{namespace:?}");
+    }
+}
+
+#[test]
+fn r8_only_a_bind_is_recorded_and_another_bind_corrects_it() {
+    let mut world = world();
+    world.pass();
+    // Karpenter launches a node for other Pods while the placeholder waits.
+    world.claims.insert("bystander".to_owned(), claim_named("bystander", "2026-01-07T02:00:05Z"));
+    world.nodes.insert("bystander".to_owned(), node_named("bystander"));
+    world.advance(SignedDuration::from_secs(30));
+    world.pass();
+    assert_eq!(world.claim_annotation(OLD, SURGE_CLAIM), None);
+    world.provision();
+    world.node_mut("surge-1").status = None;
+    world.pass();
+    assert_eq!(world.claim_annotation(OLD, SURGE_CLAIM).as_deref(), Some("surge-1"));
+    world.annotate_claim(OLD, SURGE_CLAIM, "bystander");
+    world.pass();
+    assert_eq!(world.claim_annotation(OLD, SURGE_CLAIM).as_deref(), Some("surge-1"));
+    world.advance(SignedDuration::from_mins(16));
+    world.pass();
+    assert_eq!(world.deleted, ["surge-1"]);
+}
+
+#[test]
 fn a_claim_that_is_seconds_old_is_not_reaped_before_it_is_safe() {
     let mut world = bound();
     world.advance(SignedDuration::from_mins(16));

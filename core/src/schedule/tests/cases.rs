@@ -107,6 +107,90 @@ fn c212_a_life_shorter_than_two_windows_is_fatal_and_says_the_three_ways_out() {
 }
 
 #[test]
+fn t58_a_window_shorter_than_a_rotation_still_starts_one() {
+    let short = base(&json!({"maintenanceWindows": window("UTC", &["Wed", "Sat"], "02:00", "02:10")}), &json!({}));
+    for (claims, below_arrival, burst) in [(1, false, false), (2, true, false), (3, true, true)] {
+        let derived = derive(&short, &life(336, Some(1)), claims, now());
+        assert_eq!(derived.capacity, 1);
+        assert_eq!(sentence(&derived, FindingCode::ThroughputBelowArrival).is_some(), below_arrival, "{claims} claims");
+        assert_eq!(sentence(&derived, FindingCode::ThroughputBurstShortfall).is_some(), burst, "{claims} claims");
+    }
+}
+
+#[test]
+fn t59_the_cooldown_counts_where_a_rotation_reaches_into_the_next_window() {
+    // A gap of 20 minutes, and 15 for a rotation.
+    let mut windows = window("UTC", &EVERY_DAY, "00:00", "12:00");
+    windows.as_array_mut().unwrap().extend(window("UTC", &EVERY_DAY, "12:20", "23:40").as_array().unwrap().clone());
+    for (cooldown, told) in [("5m", false), ("5m1s", true), ("0s", false)] {
+        let governing = base(&json!({ "maintenanceWindows": windows }), &json!({"cooldownAfter": cooldown}));
+        let derived = derive(&governing, &life(336, Some(1)), 1, now());
+        assert_eq!(sentence(&derived, FindingCode::RotationSpansNextWindow).is_some(), told, "{cooldown}");
+    }
+}
+
+#[test]
+fn t60_t61_the_forecast_expects_neither_forced_drains_nor_time_limits_that_run_out() {
+    let usual = derive(&plain(), &life(336, Some(1)), 1, now());
+    for (timeout, grace) in [("15m", 24), ("3h", 1), ("3h", 24)] {
+        let derived = derive(&base(&json!({}), &json!({"readyTimeout": timeout})), &life(480, Some(grace)), 1, now());
+        assert_eq!((derived.t_rot_estimate, derived.capacity), (usual.t_rot_estimate, usual.capacity), "{timeout} and {grace}h");
+        assert!(derived.t_rot > usual.t_rot, "{timeout} and {grace}h");
+    }
+    assert_eq!(usual.t_rot_estimate, minutes(5 + 10));
+}
+
+#[test]
+fn t104_half_a_day_of_life_under_a_daily_window_is_fatal_and_a_fortnight_is_not() {
+    let daily =
+        |age: &str| base(&json!({"maintenanceWindows": window("UTC", &EVERY_DAY, "02:00", "06:00"), "ageThreshold": age}), &json!({}));
+    // The age, a day for each of two windows, and 77 minutes.
+    let rows: [(u64, &[&str]); 7] = [
+        (12 * 60, &["OverrideGBelowOne"]),
+        (35 * 60 + 76, &["OverrideGBelowOne"]),
+        (35 * 60 + 77, &["OverrideGBelowK"]),
+        (59 * 60 + 76, &["OverrideGBelowK"]),
+        (59 * 60 + 77, &[]),
+        (336 * 60, &[]),
+        (60, &["OverrideGBelowOne"]),
+    ];
+    for (expire_after, expected) in rows {
+        let life = PoolLife { expire_after: Some(minutes(expire_after)), termination_grace_period: Some(hours(1)) };
+        let mut codes = codes(&daily("11h"), &life, 1);
+        codes.retain(|code| code != "AVeryAggressive");
+        assert_eq!(codes, expected, "{expire_after} minutes");
+        assert_eq!(derive(&daily("11h"), &life, 1, now()).is_infeasible(), expected == ["OverrideGBelowOne"], "{expire_after} minutes");
+    }
+}
+
+#[test]
+fn r17_midnight_ends_nothing() {
+    let at = |text: &str| text.parse::<Timestamp>().unwrap();
+    let mut split = window("UTC", &["Wed"], "22:00", "24:00");
+    split.as_array_mut().unwrap().extend(window("UTC", &["Thu"], "00:00", "04:00").as_array().unwrap().clone());
+    for windows in [split, window("UTC", &["Wed"], "22:00", "04:00")] {
+        let governing = base(&json!({ "maintenanceWindows": windows }), &json!({}));
+        let derived = derive(&governing, &life(720, Some(1)), 1, now());
+        assert_eq!((derived.period, derived.capacity), (Some(hours(168)), 15), "{windows}");
+        assert_eq!(sentence(&derived, FindingCode::RotationSpansNextWindow), None, "{windows}");
+        // Of two hours of backoff all fit, though midnight comes before.
+        let next = crate::backoff::next_attempt(&governing, at("2026-01-07T23:00:00Z"), 3, at("2026-01-07T23:30:00Z"));
+        assert_eq!(next, at("2026-01-08T01:00:00Z"), "{windows}");
+        // No opening was missed at midnight; it is once the whole of it is over.
+        for (now, missed) in [("2026-01-07T23:59:30Z", false), ("2026-01-08T00:00:00Z", false), ("2026-01-08T04:00:00Z", true)] {
+            let circumstances = crate::missed_window::Circumstances {
+                windows: &governing.windows,
+                opened: crate::annotation::OpenedAt::At(at("2026-01-07T22:00:00Z")),
+                outstanding: 1,
+                frozen: false,
+                last_rotation_at: None,
+            };
+            assert_eq!(crate::missed_window::judge(&circumstances, at(now)).missed.is_some(), missed, "{now}: {windows}");
+        }
+    }
+}
+
+#[test]
 fn c214_estimates_above_their_bounds_are_cut_and_change_no_age() {
     let plain = derive(&plain(), &life(336, Some(1)), 1, now());
     let long = base(&json!({}), &json!({"drainEstimate": "2h", "provisioningEstimate": "20m"}));

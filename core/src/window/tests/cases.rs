@@ -28,6 +28,19 @@ fn c005_the_last_minute_is_closed_when_the_end_is_23_59() {
 }
 
 #[test]
+fn t71_a_closed_minute_ends_a_window_on_both_sides() {
+    let nightly = windows("UTC", &ALL, "00:00", "23:59");
+    let whole = windows("UTC", &ALL, "00:00", "24:00");
+    for now in ["2026-01-07T00:00:00Z", "2026-01-07T12:00:00Z", "2026-01-07T23:58:59Z"] {
+        let occurrence = nightly.occurrence(at(now)).unwrap();
+        assert_eq!((occurrence.open, occurrence.close), (at("2026-01-07T00:00:00Z"), at("2026-01-07T23:59:00Z")), "{now}");
+        let occurrence = whole.occurrence(at(now)).unwrap();
+        assert!(occurrence.open < at("2026-01-06T00:00:00Z") && occurrence.close > at("2026-01-08T23:59:00Z"), "{now}");
+    }
+    assert!(nightly.occurrence(at("2026-01-07T23:59:00Z")).is_none());
+}
+
+#[test]
 fn c009_the_order_of_the_days_means_nothing() {
     let days = [Sunday, Monday, Tuesday, Wednesday, Thursday, Friday];
     assert!(windows("Asia/Jerusalem", &days, "00:00", "23:59").contains(at("2026-01-04T10:00:00Z")));

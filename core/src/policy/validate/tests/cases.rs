@@ -194,6 +194,32 @@ fn c180_thousands_of_windows_are_refused_with_their_number() {
 }
 
 #[test]
+fn t66_t67_a_zero_that_is_written_is_refused_and_what_is_not_written_is_a_default() {
+    for field in ["readyTimeout", "retryBackoff", "failurePause", "provisioningEstimate", "drainEstimate"] {
+        let pointer = format!("/spec/surge/{field}");
+        for (value, refused) in [(json!("0s"), true), (json!("-1m"), true), (json!("1m"), false), (Value::Null, false)] {
+            assert_eq!(faults(&with(&pointer, value.clone())).len(), usize::from(refused), "{field}: {value}");
+        }
+    }
+    // The one duration that may be zero is zero then, and not its default.
+    for (value, cooldown) in [(json!("0s"), 0), (Value::Null, 600)] {
+        let governing = validate(&with("/spec/surge/cooldownAfter", value)).unwrap();
+        assert_eq!(governing.cooldown_after.as_secs(), cooldown);
+    }
+    for (value, refused) in [(json!(0), true), (json!(1), false), (Value::Null, false)] {
+        assert_eq!(faults(&with("/spec/surge/maxUnavailable", value.clone())).len(), usize::from(refused), "{value}");
+    }
+}
+
+#[test]
+fn t63_the_default_of_the_failure_pause_is_never_shorter_than_ten_minutes() {
+    for (cooldown, pause) in [("0s", 600), ("2m", 600), ("10m", 600), ("30m", 1800)] {
+        let governing = validate(&with("/spec/surge", json!({"cooldownAfter": cooldown}))).unwrap();
+        assert_eq!(governing.failure_pause.as_secs(), pause, "{cooldown}");
+    }
+}
+
+#[test]
 fn c215_only_one_node_at_a_time_is_supported() {
     for number in [0, 2] {
         let told = of("surge/maxUnavailable", json!(number));
