@@ -17,8 +17,8 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt;
 
 use crate::annotation::{
-    ACTIVE_ROTATION, ACTIVE_ROTATION_STATE, Change, ClaimState, DRAINING_AT, FAILED_AT, NODEPOOL_LABEL, ROLLBACK, STARTED_AT, STATE,
-    SURGE_CLAIM, SURGE_FOR, clear_anchor, stamp,
+    ACTIVE_ROTATION, ACTIVE_ROTATION_STATE, CORDONED, Change, ClaimState, DO_NOT_DISRUPT_OWNED, DRAINING_AT, FAILED_AT, NODEPOOL_LABEL,
+    ROLLBACK, STARTED_AT, STATE, SURGE_CLAIM, SURGE_FOR, clear_anchor, stamp,
 };
 use crate::karpenter::{NodeClaim, NodePool};
 use crate::placeholder;
@@ -147,7 +147,13 @@ pub fn of_pool(pool: Option<&NodePool>, leftovers: &Leftovers, now: Timestamp) -
         // A mark without a claim may be half of a pair that a rotation of the pool still works on.
         let owned = claim.as_ref().map_or_else(|| anchor.is_some(), |claim| owners.contains(claim));
         if let Some(effect) = mark::unmark(node).filter(|_| !owned) {
-            let swept = Swept::Node { node: node.name_any(), claim: claim.clone() };
+            let has = |key: &str| node.annotations().contains_key(key);
+            let swept = Swept::Node {
+                node: node.name_any(),
+                claim: claim.clone(),
+                thawed: has(SURGE_FOR) || has(DO_NOT_DISRUPT_OWNED),
+                uncordoned: has(CORDONED),
+            };
             of_claims.entry(claim.unwrap_or_default()).or_default().push(effect.then(Announcement::Swept(swept)));
         }
     }

@@ -82,8 +82,14 @@ fn log_swept(nodepool: &str, swept: &Swept) {
     match swept {
         Swept::Claim { claim } => warn!(nodepool, nodeclaim = claim, "failed un-anchored in-flight claim"),
         Swept::Placeholder { claim, placeholder } => info!(nodepool, nodeclaim = claim, placeholder, "deleted orphaned placeholder"),
-        Swept::Node { node, claim: Some(claim) } => info!(nodepool, nodeclaim = claim, node, "unfroze orphaned node"),
-        Swept::Node { node, claim: None } => info!(nodepool, node, "uncordoned orphaned node"),
+        Swept::Node { node, claim, thawed, uncordoned } => {
+            if *thawed {
+                info!(nodepool, nodeclaim = claim, node, "unfroze orphaned node");
+            }
+            if *uncordoned {
+                info!(nodepool, nodeclaim = claim, node, "uncordoned orphaned node");
+            }
+        }
         Swept::Anchor { claim } => warn!(nodepool, nodeclaim = claim, "restored the anchor of a drain"),
         Swept::Companions => warn!(nodepool, "removed rotation state without an anchor"),
     }
@@ -117,4 +123,34 @@ fn log_placeholder(nodepool: &str, nodeclaim: &str, placeholder: &str, sizing: &
         notReplicated = named(&sizing.skipped_keys),
         "surge placeholder created"
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use noderotation_core::placeholder::ClampOutcome;
+
+    use super::*;
+    use crate::controller::tests::log::logged;
+
+    #[test]
+    fn t21_thawing_and_uncordoning_are_different_lines() {
+        let lines = |claim: Option<&str>, thawed, uncordoned| {
+            let swept = Swept::Node { node: "n".to_owned(), claim: claim.map(str::to_owned), thawed, uncordoned };
+            logged(|| log("pool", &Announcement::Swept(swept)))
+        };
+        let (thawed, uncordoned) = ("INFO unfroze orphaned node nodepool=\"pool\"", "INFO uncordoned orphaned node nodepool=\"pool\"");
+        assert_eq!(lines(Some("old"), true, true), [thawed, uncordoned].map(|line| format!("{line} nodeclaim=\"old\" node=\"n\"")));
+        assert_eq!(lines(None, false, true), [format!("{uncordoned} node=\"n\"")]);
+        assert_eq!(lines(None, true, false), [format!("{thawed} node=\"n\"")]);
+    }
+
+    #[test]
+    fn t46_the_pods_that_were_counted_and_those_that_were_not_are_told_with_the_placeholder() {
+        let pods = [(Kind::Reschedulable, 3), (Kind::DaemonSet, 2), (Kind::Completed, 1)].into();
+        let sizing = Sizing { requests: [].into(), pods, clamp: ClampOutcome::Fits, skipped_keys: Vec::new() };
+        let created = Announcement::PlaceholderCreated { claim: "old".to_owned(), placeholder: "p".to_owned(), sizing: Box::new(sizing) };
+        let lines = logged(|| log("pool", &created));
+        let census = "reschedulablePods=3 daemonSetPods=2 mirrorPods=0 completedPods=1 nodePinnedPods=0";
+        assert!(lines.len() == 1 && lines[0].contains(census), "{lines:?}");
+    }
 }

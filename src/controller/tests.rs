@@ -2,6 +2,7 @@
 
 mod api;
 mod faults;
+pub(super) mod log;
 
 use std::sync::Arc;
 use std::time::Duration;

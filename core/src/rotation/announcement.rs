@@ -190,6 +190,10 @@ pub enum Swept {
         node: String,
         /// The claim that they were for; `None` where only a cordon or a protection of ours was left.
         claim: Option<String>,
+        /// Karpenter may take it away again.
+        thawed: bool,
+        /// New Pods may come again.
+        uncordoned: bool,
     },
     /// The anchor of a drain was gone, and is written again.
     Anchor {

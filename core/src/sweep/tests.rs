@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::*;
-use crate::annotation::{CORDONED, DO_NOT_DISRUPT, DO_NOT_DISRUPT_OWNED};
+use crate::annotation::DO_NOT_DISRUPT;
 
 fn now() -> Timestamp {
     "2026-01-07T02:00:00Z".parse().unwrap()
@@ -87,6 +87,29 @@ fn a_mark_without_a_claim_is_left_to_the_rotation_in_flight() {
     let marked = Marked { nodes: vec![half], ..Marked::default() };
     assert_eq!(of_cluster(&marked, &[pool("a", &[(ACTIVE_ROTATION, "a1")])], now()), []);
     assert_eq!(lines(&of_cluster(&marked, &[pool("a", &[])], now())), ["a: mark Node n Some(false)"]);
+}
+
+#[test]
+fn t21_what_was_done_to_a_node_is_told_by_what_was_on_it() {
+    let rows: [(&[&str], (bool, bool)); 5] = [
+        (&[SURGE_FOR, DO_NOT_DISRUPT_OWNED, CORDONED], (true, true)),
+        (&[SURGE_FOR, DO_NOT_DISRUPT_OWNED], (true, false)),
+        (&[SURGE_FOR], (true, false)),
+        (&[DO_NOT_DISRUPT_OWNED], (true, false)),
+        (&[CORDONED], (false, true)),
+    ];
+    for (marks, expected) in rows {
+        let mut node = node("n", "a", "a1");
+        node.metadata.annotations.as_mut().unwrap().retain(|key, _| marks.contains(&key.as_str()));
+        let repairs = of_cluster(&Marked { nodes: vec![node], ..Marked::default() }, &[pool("a", &[])], now());
+        let told = repairs.iter().flat_map(|repair| &repair.effects).flat_map(|planned| &planned.then);
+        let words: Vec<(bool, bool)> = told
+            .filter_map(|a| {
+                if let Announcement::Swept(Swept::Node { thawed, uncordoned, .. }) = a { Some((*thawed, *uncordoned)) } else { None }
+            })
+            .collect();
+        assert_eq!(words, [expected], "{marks:?}");
+    }
 }
 
 #[test]
