@@ -114,7 +114,7 @@ fn sized(claim: &str, sizing: &Sizing) -> Vec<Text> {
     }
     if !sizing.refused().is_empty() {
         let note = format!(
-            "DaemonSets leave no {} on a node of this size, so the placeholder asks for all of it; only a larger node can take it.",
+            "DaemonSets leave no {} on a node of this size, so the placeholder asks for all of it; only a larger node, or one with fewer DaemonSets, can take it.",
             sizing.refused().join(", ")
         );
         texts.push(warning(claim, "SurgeClampRefused", "ProvisionSurge", note));

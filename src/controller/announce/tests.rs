@@ -50,7 +50,7 @@ fn t45_the_size_of_a_placeholder() {
     insta::assert_snapshot!(lines(&sizes), @r"
     Normal SurgeClamped NodeClaim/api-x7k2p (NodePool/api) ProvisionSurge: The Pods of the node request more than a new node is sure to give; the placeholder asks for less: cpu from 4 to 3500m, memory from 4 to 3500m.
     Warning SurgeClampBandExceeded NodeClaim/api-x7k2p (NodePool/api) ProvisionSurge: More was left out than the difference between node and NodeClaim explains: memory from 4 to 3500m. Some Pods may wait for another node.
-    Warning SurgeClampRefused NodeClaim/api-x7k2p (NodePool/api) ProvisionSurge: DaemonSets leave no cpu on a node of this size, so the placeholder asks for all of it; only a larger node can take it.
+    Warning SurgeClampRefused NodeClaim/api-x7k2p (NodePool/api) ProvisionSurge: DaemonSets leave no cpu on a node of this size, so the placeholder asks for all of it; only a larger node, or one with fewer DaemonSets, can take it.
     ");
 }
 
