@@ -3,6 +3,8 @@
 mod api;
 mod faults;
 pub(super) mod log;
+mod races;
+mod statuses;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,18 +57,21 @@ impl Bench {
 
     /// The same cluster, led anew; its caches show it as it is now.
     fn lead(&self) -> Arc<Shared> {
+        Arc::new(Shared::new(Arc::clone(&self.context), self.caches()))
+    }
+
+    fn caches(&self) -> Caches {
         let (policy_store, writer) = (self.api.list(POLICIES), reflector::store::Writer::new(policy_resource()));
         let policies = Policies::default();
         let objects: Vec<_> = policy_store.into_iter().map(|object| Arc::new(serde_json::from_value(object).unwrap())).collect();
         policies.replace(&objects);
-        let caches = Caches {
+        Caches {
             claims: self.cache(NODECLAIMS),
             nodes: self.cache(NODES),
             placeholders: self.cache(PODS),
             policies,
             policy_store: filled(writer, Vec::new()),
-        };
-        Arc::new(Shared::new(Arc::clone(&self.context), caches))
+        }
     }
 
     fn cache<K>(&self, collection: &str) -> reflector::Store<K>

@@ -57,6 +57,18 @@ mod tests {
     }
 
     #[test]
+    fn t15_what_is_over_is_forgotten_so_that_claims_come_and_go() {
+        let mut told = Told::default();
+        for number in 0..100 {
+            let (claim, placeholder) = (format!("claim-{number}"), format!("placeholder-{number}"));
+            let message = "0/3 nodes are available".to_owned();
+            assert_eq!(told.news(Some("1"), [Notice::SurgeUnschedulable { claim, placeholder, message }]).len(), 1);
+            assert_eq!(told.notices.len(), 1);
+        }
+        assert_eq!((told.news(Some("1"), []).len(), told.notices.len()), (0, 0));
+    }
+
+    #[test]
     fn a_drain_that_stays_stuck_is_told_once_while_its_pods_change() {
         let mut told = Told::default();
         let stuck = |claim: &str, waits_for: &str| Notice::DrainStuck { claim: claim.to_owned(), waits_for: waits_for.to_owned() };

@@ -84,6 +84,7 @@ async fn t12_a_rotation_ends_once_and_leaves_nothing_whichever_write_goes_wrong_
     let clean = Bench::new();
     clean.rotate().await;
     let last = clean.api.writes().len() - 1;
+    let delete = clean.api.writes().iter().position(|line| line == "DELETE nodeclaims/old").unwrap();
     for number in 0..=last {
         for fault in [Fault::Conflict, Fault::Lost, Fault::Unanswered] {
             let bench = Bench::new();
@@ -97,6 +98,14 @@ async fn t12_a_rotation_ends_once_and_leaves_nothing_whichever_write_goes_wrong_
             for outcome in ["failure", "expired"] {
                 let none = format!("noderotation_completed_total{{nodepool=\"pool\",outcome=\"{outcome}\"}} 0");
                 assert!(bench.counted(&none), "{what}: {outcome}");
+            }
+            for phase in ["surge_wait", "drain"] {
+                let series = format!("noderotation_duration_seconds_count{{nodepool=\"pool\",phase=\"{phase}\"}}");
+                let lines = bench.metrics.render();
+                let samples = lines.lines().find_map(|line| line.strip_prefix(&series)).map_or("0", str::trim);
+                // None where the answer of the write that ends the phase did not arrive.
+                let end = if phase == "drain" { last } else { delete };
+                assert_eq!(samples, if number == end && fault == Fault::Unanswered { "0" } else { "1" }, "{what}: {phase}");
             }
         }
     }

@@ -1,0 +1,97 @@
+//! What others do between our reads and our writes, and what is told then.
+
+use noderotation_core::annotation::STATE;
+
+use super::log::Log;
+use super::*;
+
+impl Bench {
+    fn annotate(&self, collection: &str, name: &str, annotations: &Value) {
+        let mut object = self.api.get(collection, name).unwrap();
+        object["metadata"]["annotations"] = annotations.clone();
+        self.api.put(collection, &object);
+    }
+
+    /// Samples of a phase.
+    fn samples(&self, phase: &str) -> bool {
+        self.metrics.render().contains(&format!("noderotation_duration_seconds_count{{nodepool=\"pool\",phase=\"{phase}\"}}"))
+    }
+}
+
+fn outcome(outcome: &str, count: usize) -> String {
+    format!("noderotation_completed_total{{nodepool=\"pool\",outcome=\"{outcome}\"}} {count}")
+}
+
+#[tokio::test(start_paused = true)]
+async fn t2_a_completion_that_somebody_else_has_written_is_not_told() {
+    for elsewhere in [false, true] {
+        let bench = Bench::new();
+        bench.api.delete(NODECLAIMS, "old");
+        let anchor = json!({
+            ACTIVE_ROTATION: "gone", ACTIVE_ROTATION_STATE: "draining", "noderotation.io/draining-at": "2026-01-07T02:00:00Z"
+        });
+        bench.annotate(NODEPOOLS, "pool", &anchor);
+        let shared = bench.lead();
+        if elsewhere {
+            bench.api.before("PATCH nodepools/pool", |api| {
+                let mut pool = api.get(NODEPOOLS, "pool").unwrap();
+                pool["metadata"]["annotations"] = json!({"noderotation.io/last-rotation-at": "2026-01-07T02:10:00Z"});
+                api.put(NODEPOOLS, &pool);
+            });
+        }
+        let log = Log::new();
+        bench.pass(&shared).await.unwrap();
+        let told = usize::from(!elsewhere);
+        assert!(bench.counted(&outcome("success", told)) && bench.counted(&outcome("expired", 0)), "elsewhere: {elsewhere}");
+        assert_eq!(bench.samples("drain"), !elsewhere);
+        assert_eq!(log.lines().iter().filter(|line| line.contains("rotation complete")).count(), told, "elsewhere: {elsewhere}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn t18_a_claim_that_goes_during_the_sweep_is_nobodys_failure() {
+    for goes in [false, true] {
+        let bench = Bench::new();
+        let mut lost = claim("lost");
+        lost["metadata"]["annotations"] = json!({STATE: "pending"});
+        bench.api.put(NODECLAIMS, &lost);
+        let shared = bench.lead();
+        if goes {
+            bench.api.before("PATCH nodeclaims/lost", |api| api.delete(NODECLAIMS, "lost"));
+        }
+        let log = Log::new();
+        bench.pass(&shared).await.unwrap();
+        assert!(bench.counted(&outcome("failure", usize::from(!goes))), "goes: {goes}");
+        let failed = log.lines().iter().filter(|line| line.contains("failed un-anchored")).count();
+        assert_eq!(failed, usize::from(!goes));
+        assert!(!goes || log.lines().iter().all(|line| line.starts_with("INFO")), "{:?}", log.lines());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn t20_a_rotation_that_begins_during_the_sweep_keeps_its_marks() {
+    for begins in [true, false] {
+        let bench = Bench::new();
+        bench.api.put(NODES, &marked("old", "old"));
+        bench.api.put(PODS, &placeholder("system", "old"));
+        bench.annotate(NODECLAIMS, "old", &json!({STATE: "pending", "noderotation.io/started-at": "2026-01-07T02:00:00Z"}));
+        // So that the pass after the sweep does nothing of its own.
+        let frozen = json!({"noderotation.io/freeze": "forever"});
+        bench.annotate(NODEPOOLS, "pool", &frozen);
+        let shared = bench.lead();
+        if begins {
+            bench.api.before("LIST nodepools", move |api| {
+                let mut pool = api.get(NODEPOOLS, "pool").unwrap();
+                pool["metadata"]["annotations"] = frozen.clone();
+                pool["metadata"]["annotations"][ACTIVE_ROTATION] = json!("old");
+                api.put(NODEPOOLS, &pool);
+            });
+        }
+        // Only the sweep counts here.
+        bench.api.refuse_next("GET", 500, "InternalError", 100);
+        let _failed = bench.pass(&shared).await;
+        assert_eq!(bench.annotation(NODES, "old", SURGE_FOR).is_some(), begins, "begins: {begins}");
+        assert_eq!(bench.annotation(NODECLAIMS, "old", STATE).as_deref(), Some(if begins { "pending" } else { "failed" }));
+        assert_eq!(bench.api.list(PODS).len(), usize::from(begins), "begins: {begins}");
+    }
+}
