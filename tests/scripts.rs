@@ -69,3 +69,29 @@ fn every_story_is_told_as_recorded() {
     }
     assert!(changed.is_empty(), "BLESS=1 records what is printed now\n{}", changed.join("\n"));
 }
+
+/// The YAML blocks of a text for people.
+fn blocks(text: &str) -> impl Iterator<Item = &str> {
+    text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next())
+}
+
+#[test]
+fn t68_every_policy_in_the_examples_and_the_documents_is_accepted_whole() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let examples = root.join("examples").read_dir().unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let documents = ["README.md", "docs/check.md"].map(|path| std::fs::read_to_string(root.join(path)).unwrap());
+    let policies: Vec<String> = examples
+        .chain(documents.iter().flat_map(|text| blocks(text)).map(str::to_owned))
+        .filter(|text| text.contains("kind: RotationPolicy"))
+        .collect();
+    assert!(policies.len() > 3, "{policies:?}");
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("policy.yaml");
+    for policy in policies {
+        std::fs::write(&file, &policy).unwrap();
+        let told = run(root, &format!("check -f {}", file.display()));
+        // A field that nobody knows is a fault as well.
+        assert!(told.contains(" accepted, 0 refused") && !told.contains("\n? "), "{policy}\n{told}");
+        std::fs::write(&file, policy.replace("maintenanceWindows:", "maintenanceWindow:")).unwrap();
+        assert!(run(root, &format!("check -f {}", file.display())).contains("\n? "), "its twin with a misspelt key");
+    }
+}

@@ -95,6 +95,16 @@ mod tests {
     }
 
     #[test]
+    fn t70_only_an_attempt_that_failed_in_the_window_is_cut_to_it() {
+        let mut policy = policy();
+        policy.retry_backoff = Duration::from_secs(3600);
+        let now = at("2026-01-07T02:30:00Z");
+        // Eight hours reach beyond the window from either; the first attempt failed before it opened.
+        assert_eq!(next_attempt(&policy, at("2026-01-07T01:59:59Z"), 4, now), at("2026-01-07T09:59:59Z"));
+        assert_eq!(next_attempt(&policy, at("2026-01-07T02:00:00Z"), 4, now), at("2026-01-07T04:00:00Z"));
+    }
+
+    #[test]
     fn a_stamp_at_the_end_of_time_waits_for_ever_and_does_not_panic() {
         let now = at("2026-01-07T03:00:00Z");
         assert_eq!(next_attempt(&policy(), Timestamp::MAX, 4, now), Timestamp::MAX);

@@ -145,6 +145,12 @@ mod tests {
     }
 
     #[test]
+    fn r19_an_expiry_is_a_warning_that_names_the_claim() {
+        let lines = logged(|| log("pool", &Announcement::Expired { claim: "old".to_owned(), deadline_reached: Some(true) }));
+        assert_eq!(lines, ["WARN rotation expired nodepool=\"pool\" nodeclaim=\"old\" deadlineReached=true"]);
+    }
+
+    #[test]
     fn t46_the_pods_that_were_counted_and_those_that_were_not_are_told_with_the_placeholder() {
         let pods = [(Kind::Reschedulable, 3), (Kind::DaemonSet, 2), (Kind::Completed, 1)].into();
         let sizing = Sizing { requests: [].into(), pods, clamp: ClampOutcome::Fits, skipped_keys: Vec::new() };

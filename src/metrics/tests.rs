@@ -95,6 +95,11 @@ fn r18_counters_start_at_zero_and_outlive_the_gauges() {
     assert!(left.contains(&"noderotation_policy_conflict{nodepool=\"p\"} 1".to_owned()));
     assert!(left.contains(&"noderotation_completed_total{nodepool=\"p\",outcome=\"success\"} 1".to_owned()));
     assert!(!left.iter().any(|line| line.starts_with("noderotation_candidates")));
+    // And where no policy selects it any more.
+    metrics.drop_pool_gauges("p");
+    let counters: Vec<String> = left.into_iter().filter(|line| !line.starts_with("noderotation_policy_conflict")).collect();
+    assert_eq!(lines(&metrics, "p"), counters);
+    assert!(counters.iter().any(|line| line.starts_with("noderotation_window_missed_total")));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::{Area, leading_id, tell};
 
 /// How many traps have a test. It only goes up: raise it with each trap that gets its test.
-const FLOOR: usize = 0;
+const FLOOR: usize = 101;
 
 const AREAS: [Area; 4] = [
     (

@@ -296,7 +296,8 @@ fn c149_t28_no_hostname_term_is_ever_required() {
     let pod = serde_json::to_value(Scene::new(&[]).with(build).pod).unwrap();
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"];
     assert!(!affinity["requiredDuringSchedulingIgnoredDuringExecution"].to_string().contains("hostname"));
-    assert!(affinity["preferredDuringSchedulingIgnoredDuringExecution"].to_string().contains("hostname"));
+    let preferred = &affinity["preferredDuringSchedulingIgnoredDuringExecution"][0];
+    assert_eq!((&preferred["weight"], preferred["preference"].to_string().contains("hostname")), (&json!(100), true));
 }
 
 #[test]

@@ -95,3 +95,19 @@ async fn t20_a_rotation_that_begins_during_the_sweep_keeps_its_marks() {
         assert_eq!(bench.api.list(PODS).len(), usize::from(begins), "begins: {begins}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn r12_a_placeholder_that_is_refused_is_told_once_and_tried_again() {
+    let bench = Bench::new();
+    bench.api.refuse_next("POST pods", 403, "Forbidden", 2);
+    let shared = bench.lead();
+    let log = Log::new();
+    for _ in 0..2 {
+        assert_eq!(bench.pass(&shared).await.unwrap(), Action::requeue(Duration::from_secs(30)));
+    }
+    let told = log.lines().into_iter().filter(|line| line.contains("SurgeRejected")).collect::<Vec<_>>();
+    assert!(told.len() == 1 && told[0].contains("The placeholder cannot be created: Forbidden"), "{told:?}");
+    assert!(bench.api.list(PODS).is_empty());
+    bench.pass(&shared).await.unwrap();
+    assert_eq!(bench.api.list(PODS).len(), 1);
+}
