@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Area, leading_id, tell};
+use super::{Area, leading_id, named, tell};
 
 /// How many traps have a test. It only goes up: raise it with each trap that gets its test.
 const FLOOR: usize = 101;
@@ -149,5 +149,5 @@ fn each_trap_has_an_id_and_a_wording_of_its_own() {
 
 #[test]
 fn as_many_traps_as_ever_have_a_test() {
-    tell("traps", &AREAS, &['t', 'r'], FLOOR, file!());
+    tell("traps", &AREAS, named().unwrap(), &['t', 'r'], FLOOR, file!());
 }

@@ -107,16 +107,6 @@ fn each_standing_has_its_reason() {
             Standing::Eligible,
         ),
         (
-            "t73 failed a minute ago and no longer due",
-            {
-                let mut young = annotated(&[(STATE, "failed"), (FAILED_AT, "2026-01-07T01:59:00Z"), (RETRY_COUNT, "1")]);
-                young.metadata.creation_timestamp = claim("old", "2026-01-01T04:00:00Z", "336h").metadata.creation_timestamp;
-                young
-            },
-            Some(&plain),
-            Standing::NotTriggered,
-        ),
-        (
             "failed at a torn time",
             annotated(&[(STATE, "failed"), (FAILED_AT, "2026-01-"), (RETRY_COUNT, "1")]),
             Some(&plain),

@@ -16,7 +16,7 @@ struct Written(Arc<Mutex<Vec<u8>>>);
 
 impl io::Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        self.0.lock().map_err(|_| io::ErrorKind::Other)?.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -120,11 +120,11 @@ fn t27_every_release_takes_all_companions_along() {
 }
 
 fn failure(told: &[Announcement]) -> (u32, String) {
-    let failed = |a: &Announcement| match a {
-        Announcement::Failed { retry_count, next_attempt, .. } => Some((*retry_count, next_attempt.unwrap().to_string())),
-        _ => None,
+    let mut told = told.iter();
+    let Some(Announcement::Failed { retry_count, next_attempt, .. }) = told.find(|a| matches!(a, Announcement::Failed { .. })) else {
+        panic!("nothing failed");
     };
-    told.iter().find_map(failed).unwrap()
+    (*retry_count, next_attempt.unwrap().to_string())
 }
 
 #[test]

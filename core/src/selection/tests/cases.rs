@@ -115,6 +115,19 @@ fn c119_a_node_that_a_person_has_cordoned_is_still_rotated() {
 }
 
 #[test]
+fn t73_a_claim_that_failed_and_is_no_longer_due_waits_for_nothing() {
+    // Such as after the policy has been changed.
+    for (created, standing) in [("2026-01-01T00:00:00Z", Standing::InBackoff), ("2026-01-01T04:00:00Z", Standing::NotTriggered)] {
+        let mut failed = claim("old", created, "336h");
+        let annotations = [(STATE, "failed"), (FAILED_AT, "2026-01-07T01:59:00Z"), (RETRY_COUNT, "1")];
+        failed.metadata.annotations = Some(annotations.map(|(k, v)| (k.to_owned(), v.to_owned())).into());
+        let survey = surveyed(&json!({}), &[failed], &[node("old", &[])], DUE);
+        assert_eq!(survey.census, [(standing, 1)].into());
+        assert_eq!(survey.in_backoff.len(), usize::from(standing == Standing::InBackoff));
+    }
+}
+
+#[test]
 fn c121_t49_only_true_opts_a_node_out() {
     for (value, standing) in
         [("true", Standing::OptedOut), ("false", Standing::Eligible), ("4h", Standing::Eligible), ("", Standing::Eligible)]
