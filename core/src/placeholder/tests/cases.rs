@@ -70,9 +70,9 @@ fn c093_t35_gt_and_lt_compare_integers() {
     }
     assert_eq!(asked(&scene, &labelled(&[]), "cores"), (None, true), "missing");
     // As texts 10 comes before 9.
-    let scene = of_pool(vec![requirement("cores", "Gt", &["9"]), requirement("cores", "Lt", &["11"])]);
-    for (cores, kept) in [("9", false), ("10", true), ("11", false)] {
-        assert_eq!(asked(&scene, &labelled(&[("cores", cores)]), "cores").0.is_some(), kept, "{cores}");
+    for (more, less, cores, kept) in [("9", "11", "9", false), ("9", "11", "10", true), ("9", "11", "11", false), ("8", "10", "9", true)] {
+        let scene = of_pool(vec![requirement("cores", "Gt", &[more]), requirement("cores", "Lt", &[less])]);
+        assert_eq!(asked(&scene, &labelled(&[("cores", cores)]), "cores").0.is_some(), kept, "{more} < {cores} < {less}");
     }
 }
 
