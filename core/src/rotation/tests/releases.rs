@@ -73,7 +73,7 @@ fn endings(told: &[Announcement]) -> usize {
 }
 
 #[test]
-fn t1_t3_t4_no_view_however_old_ends_a_rotation_twice() {
+fn t1_t3_t4_t22_no_view_however_old_ends_a_rotation_twice() {
     for (name, ending) in ENDINGS {
         let mut world = ending();
         let before = world.clone();
@@ -90,7 +90,7 @@ fn t1_t3_t4_no_view_however_old_ends_a_rotation_twice() {
 }
 
 #[test]
-fn t1_t3_t4_of_two_leaders_one_ends_it() {
+fn t1_t3_t4_t22_of_two_leaders_one_ends_it() {
     for (name, ending) in ENDINGS {
         let mut world = ending();
         world.rival = true;
