@@ -8,6 +8,7 @@ use crate::backoff;
 use crate::gate;
 use crate::headroom;
 use crate::rotation::announcement::Announcement;
+use crate::rotation::cleanup::clean_up;
 use crate::rotation::effect::{Effect, Planned};
 use crate::rotation::observation::Seen;
 use crate::rotation::pass::Rotation;
@@ -25,14 +26,18 @@ pub(super) fn retry_or_release(rotation: &Rotation<'_>) -> Seen<Decision> {
     let pass = rotation.pass;
     let activity = Activity::Ending(rotation.name());
     if let Some(failed_at) = unrecorded(rotation) {
-        return Seen::Continue(pass.act(activity, vec![release(rotation, failed_at, rotation.marks.retry_count)], Next::Again));
+        // Once more: a leader that was paused in the attempt may have come late with a mark or the placeholder.
+        let mut effects = clean_up(rotation.close_up, &rotation.name())?;
+        effects.push(release(rotation, failed_at, rotation.marks.retry_count));
+        return Seen::Continue(pass.act(activity, effects, Next::Again));
     }
     if may_retry(rotation)? {
         let change = [(STATE, Some("pending".to_owned())), (STARTED_AT, None), (SURGE_CLAIM, None), (ROLLBACK, None)].into();
         let effects = vec![Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into()];
         return Seen::Continue(pass.act(Activity::Starting(rotation.name()), effects, Next::Again));
     }
-    let effects = vec![Effect::AnnotatePool { pool: pass.pool_target(), change: clear_anchor() }.into()];
+    let mut effects = clean_up(rotation.close_up, &rotation.name())?;
+    effects.push(Effect::AnnotatePool { pool: pass.pool_target(), change: clear_anchor() }.into());
     Seen::Continue(pass.act(activity, effects, Next::After(LONG_REQUEUE)))
 }
 

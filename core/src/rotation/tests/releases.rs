@@ -169,6 +169,26 @@ fn t9_a_claim_that_goes_during_its_rollback_has_expired_and_not_failed() {
 }
 
 #[test]
+fn marks_that_came_late_are_taken_off_before_the_anchor_of_a_failed_attempt_is_released() {
+    let mut world = timed_out();
+    // Everything of the rollback but its last write.
+    let mut before_last = timed_out();
+    let begun = before_last.writes;
+    before_last.pass();
+    world.crash_before_write(Some(before_last.writes - begun - 1));
+    world.pass();
+    assert!(world.anchored() && world.claim_annotation(OLD, STATE).as_deref() == Some("failed"));
+    let marks = [(SURGE_FOR, OLD), (DO_NOT_DISRUPT, "true"), (DO_NOT_DISRUPT_OWNED, "true")];
+    let annotations = world.node_mut(OLD).metadata.annotations.get_or_insert_default();
+    annotations.extend(marks.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    let from = world.log.len();
+    world.pass();
+    let place = |part: &str| world.log[from..].iter().position(|line| line.contains(part)).unwrap_or(usize::MAX);
+    let (thaw, release) = (place("Node old"), place("active-rotation-"));
+    assert!(thaw < release && release < usize::MAX, "{:?}", &world.log[from..]);
+}
+
+#[test]
 fn t23_a_drain_whose_begin_is_not_known_is_not_measured() {
     for (text, known) in [(Some("2026-01-07T01:59:00Z"), true), (None, false), (Some("soon"), false), (Some("2027-01-01T00:00:00Z"), false)]
     {
