@@ -31,6 +31,8 @@ pub struct Fleet {
     pub size: u32,
     /// `spec.limits` of the NodePool.
     pub limits: Value,
+    /// `expireAfter` of the NodePool's template.
+    pub expire_after: String,
     /// `spec.ageThreshold` of the policy.
     pub age_threshold: String,
     /// `spec.surge.readyTimeout` of the policy.
@@ -41,7 +43,14 @@ impl Fleet {
     /// A fleet whose oldest node is rotated at once, and then no other for an hour.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), size: 2, limits: json!({}), age_threshold: "1s".to_owned(), ready_timeout: "2m".to_owned() }
+        Self {
+            name: name.to_owned(),
+            size: 2,
+            limits: json!({}),
+            expire_after: "336h".to_owned(),
+            age_threshold: "1s".to_owned(),
+            ready_timeout: "2m".to_owned(),
+        }
     }
 
     /// The NodePool.
@@ -57,7 +66,7 @@ impl Fleet {
                 "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"},
                 "template": {"spec": {
                     "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-                    "expireAfter": "336h",
+                    "expireAfter": self.expire_after,
                     "terminationGracePeriod": "10m",
                     "taints": [{"key": LABEL, "value": self.name, "effect": "NoSchedule"}],
                     "requirements": [

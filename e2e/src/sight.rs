@@ -33,7 +33,7 @@ pub struct Sight {
     pub nodes: Vec<Node>,
     /// Pods of its workload.
     pub pods: Vec<Pod>,
-    /// Placeholders for its claims.
+    /// Placeholders for its claims, also for those that are gone.
     pub placeholders: Vec<Pod>,
 }
 
@@ -71,6 +71,8 @@ pub struct Node {
 pub struct Pod {
     /// Name.
     pub name: String,
+    /// Tells it from a namesake that was there before.
+    pub uid: String,
     /// Phase.
     pub phase: String,
     /// The Node that it is bound to.
@@ -78,6 +80,7 @@ pub struct Pod {
     /// It is being deleted.
     pub deleting: bool,
     surge_for: Option<String>,
+    pool: Option<String>,
 }
 
 impl Sight {
@@ -96,7 +99,9 @@ impl Sight {
         let placeholders = list(&client, ("", "v1", "Pod", "pods"), Some(chart::NAMESPACE), SURGE_FOR).await?;
         let mut claims: Vec<Claim> = claims.iter().map(Claim::from).collect();
         claims.sort_by(|one, other| (one.created, &one.name).cmp(&(other.created, &other.name)));
-        let ours = |pod: &Pod| pod.surge_for.as_ref().is_some_and(|claim| claims.iter().any(|own| own.name == *claim));
+        // By its label as well: when its claim is gone, a placeholder must not go out of sight.
+        let named = |pod: &Pod| pod.surge_for.as_ref().is_some_and(|claim| claims.iter().any(|own| own.name == *claim));
+        let ours = |pod: &Pod| pod.pool.as_deref() == Some(pool) || named(pod);
         Ok(Self {
             pool: pools.first().map(|pool| map(pool, "/metadata/annotations")).unwrap_or_default(),
             nodes: nodes.iter().map(Node::from).collect(),
@@ -128,6 +133,18 @@ impl Sight {
     #[must_use]
     pub fn claim(&self, name: &str) -> Option<&Claim> {
         self.claims.iter().find(|claim| claim.name == name)
+    }
+
+    /// What the rotation has written on a claim under a key of ours.
+    #[must_use]
+    pub fn written(&self, claim: &str, key: &str) -> Option<&str> {
+        self.claim(claim)?.annotations.get(&format!("{PREFIX}{key}")).map(String::as_str)
+    }
+
+    /// The Node of that name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.name == name)
     }
 
     /// Whether a Node of that name is there.
@@ -187,12 +204,15 @@ impl From<&Value> for Node {
 
 impl From<&Value> for Pod {
     fn from(object: &Value) -> Self {
+        let mut labels = map(object, "/metadata/labels");
         Self {
             name: text(object, "/metadata/name").unwrap_or_default(),
+            uid: text(object, "/metadata/uid").unwrap_or_default(),
             phase: text(object, "/status/phase").unwrap_or_default(),
             node: text(object, "/spec/nodeName"),
             deleting: text(object, "/metadata/deletionTimestamp").is_some(),
-            surge_for: map(object, "/metadata/labels").remove(SURGE_FOR),
+            surge_for: labels.remove(SURGE_FOR),
+            pool: labels.remove(POOL_LABEL),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The chart: what it installs, and whether its rights are what the operator needs.
 
 use std::collections::BTreeSet;
-use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
+use e2e::audit::Audit;
 use e2e::chart;
 use e2e::cluster::Cluster;
 use e2e::operator::Operator;
@@ -62,17 +62,10 @@ async fn both_webhooks_are_registered_with_a_bundle(cluster: &Cluster) -> Result
 /// Looks at every request of every operator so far.
 async fn its_rights_are_enough(cluster: &Cluster) -> Result<()> {
     operator(cluster).await?.sigterm().await?;
-    let account = format!("system:serviceaccount:{}:{}", chart::NAMESPACE, chart::service_account(cluster).await?);
-    let path = cluster.logs().join("audit.log");
-    let log = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let requests: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let text = |request: &Value, path: &str| {
-        request.pointer(path).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
-    };
-    let own: Vec<&Value> = requests.iter().filter(|request| text(request, "/user/username") == account).collect();
+    let own = Audit::default().of_the_operator(cluster).await?;
     ensure!(!own.is_empty(), "the operator has asked for nothing");
-    let denied = own.iter().filter(|request| text(request, "/responseStatus/code") == "403");
-    let denied: BTreeSet<String> = denied.map(|request| format!("{} {}", text(request, "/verb"), text(request, "/requestURI"))).collect();
+    let denied = own.iter().filter(|request| request.code == 403);
+    let denied: BTreeSet<String> = denied.map(|request| format!("{} {}", request.verb, request.uri)).collect();
     ensure!(denied.is_empty(), "these requests were denied: {denied:?}");
     Ok(())
 }

@@ -10,9 +10,12 @@ mod bed;
 mod install_chart;
 mod leave_nothing;
 mod rotate_completes;
+mod rotate_is_stopped;
 mod rotate_recovers;
 mod rotate_rolls_back;
+mod rotate_surges;
 mod rotate_survives;
+mod scene;
 
 use std::process::ExitCode;
 
@@ -66,6 +69,8 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rotate_recovers::trials,
         rotate_survives::trials,
         rotate_rolls_back::trials,
+        rotate_surges::trials,
+        rotate_is_stopped::trials,
         leave_nothing::trials,
         // Last: one of them looks at what all the others did.
         install_chart::trials,

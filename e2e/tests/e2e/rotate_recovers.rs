@@ -2,17 +2,14 @@
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::cluster::Cluster;
-use e2e::fleet::{self, Fleet};
+use e2e::fleet::Fleet;
 use e2e::operator::Operator;
 use e2e::sight::Sight;
 use e2e::story;
 use libtest_mimic::Trial;
-use serde_json::{Value, json};
 
 use crate::bed::{Bed, counted, finish, operator, see};
-
-/// Keeps a Pod that is evicted.
-const FINALIZER: &str = "e2e.noderotation.io/hold";
+use crate::scene::{hold, release};
 
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
@@ -26,7 +23,8 @@ async fn killed_in_pending(cluster: &Cluster) -> Result<()> {
     let before = fleet.raise(cluster).await?;
     let oldest = before.claims.first().context("there is no claim")?.name.clone();
     fleet.govern(cluster).await?;
-    see(cluster, &fleet, "the placeholder", |sight| state(sight, &oldest) == Some("pending") && !sight.placeholders.is_empty()).await?;
+    see(cluster, &fleet, "the placeholder", |sight| sight.written(&oldest, "state") == Some("pending") && !sight.placeholders.is_empty())
+        .await?;
     first.sigkill().await?;
     let halted = Sight::of(cluster, &fleet.name).await?;
     ensure!(!halted.mirrored() && halted.claim(&oldest).is_some_and(|claim| !claim.deleting), "it was killed too late: {halted:?}");
@@ -43,7 +41,7 @@ async fn killed_in_draining(cluster: &Cluster) -> Result<()> {
     let pod = before.pods.iter().find(|pod| pod.node == node).context("there is no Pod on the oldest node")?;
     // The drain cannot end before the second operator is there. A budget would do as well, but while one relents Karpenter
     // may launch a node for the Pod, and the count of nodes proves nothing.
-    hold(cluster, &pod.name, &json!([FINALIZER])).await?;
+    hold(cluster, &pod.name).await?;
     fleet.govern(cluster).await?;
     let draining = |sight: &Sight| sight.mirrored() && sight.claim(&oldest).is_some_and(|claim| claim.deleting);
     see(cluster, &fleet, "the drain", draining).await?;
@@ -51,16 +49,9 @@ async fn killed_in_draining(cluster: &Cluster) -> Result<()> {
     let second = operator(cluster).await?;
     let halted = Sight::of(cluster, &fleet.name).await?;
     ensure!(draining(&halted) && halted.last_rotation_at().is_none(), "the drain did not last: {halted:?}");
-    hold(cluster, &pod.name, &json!([])).await?;
+    release(cluster, &pod.name).await?;
     completed_once(cluster, &fleet, &oldest, &before, &second).await?;
     finish(cluster, &fleet, second).await
-}
-
-/// Gives a Pod these finalizers and no others: with one it stays, even when it is evicted.
-async fn hold(cluster: &Cluster, pod: &str, finalizers: &Value) -> Result<()> {
-    let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
-    cluster.kubectl(&["patch", "pod", pod, "--namespace", fleet::NAMESPACE, "--type=merge", "--patch", &patch]).await?.accepted()?;
-    Ok(())
 }
 
 /// The old claim is gone, no other was touched, one success was counted and told, and nothing else is left.
@@ -77,8 +68,4 @@ async fn completed_once(cluster: &Cluster, fleet: &Fleet, oldest: &str, before: 
     let count = |reason: &str| told.iter().filter(|event| event.reason == reason).count();
     ensure!((count("RotationStarted"), count("RotationCompleted")) == (1, 1), "the events are {told:?}");
     Ok(())
-}
-
-fn state<'a>(sight: &'a Sight, claim: &str) -> Option<&'a str> {
-    sight.claim(claim)?.annotations.get("noderotation.io/state").map(String::as_str)
 }

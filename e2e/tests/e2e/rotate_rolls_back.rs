@@ -2,13 +2,14 @@
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::cluster::Cluster;
-use e2e::fleet::{CPU, Fleet};
+use e2e::fleet::Fleet;
 use e2e::sight::Pod;
 use e2e::story;
 use e2e::wait::{Look, until};
 use libtest_mimic::Trial;
 
 use crate::bed::{Bed, SOON, counted, finish, operator, see};
+use crate::scene::withhold_nodes;
 
 /// What stays on purpose: it says when and how often it failed.
 const RECORD: [&str; 4] = ["last-failure-at", "state", "failed-at", "retry-count"];
@@ -21,7 +22,7 @@ async fn after_ready_timeout(cluster: &Cluster) -> Result<()> {
     let (operator, fleet) = (operator(cluster).await?, Fleet { size: 1, ready_timeout: "5s".to_owned(), ..Fleet::new("timeout") });
     let before = fleet.raise(cluster).await?;
     let claim = before.claims.first().context("there is no claim")?.name.clone();
-    limit(cluster, &fleet).await?;
+    withhold_nodes(cluster, &fleet).await?;
     fleet.govern(cluster).await?;
     counted(&operator, &fleet, "failure", 1.0).await?;
     let after =
@@ -40,17 +41,4 @@ async fn after_ready_timeout(cluster: &Cluster) -> Result<()> {
     })
     .await?;
     finish(cluster, &fleet, operator).await
-}
-
-/// Leaves room for the placeholder under the limits, but not for any node, so that Karpenter launches none: of the node
-/// that is there it counts what was asked for, and its smallest machine has a whole CPU.
-async fn limit(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
-    until("the node to be counted", SOON, async || {
-        let used = cluster.kubectl(&["get", "nodepool", &fleet.name, "--output", "jsonpath={.status.resources.cpu}"]).await?.accepted()?;
-        Ok(if used == CPU { Look::Done(()) } else { Look::NotYet(format!("{used:?}")) })
-    })
-    .await?;
-    let patch = r#"{"spec":{"limits":{"cpu":"1500m"}}}"#;
-    cluster.kubectl(&["patch", "nodepool", &fleet.name, "--type=merge", "--patch", patch]).await?.accepted()?;
-    Ok(())
 }

@@ -10,7 +10,7 @@ use e2e::story;
 use e2e::wait::{Look, until};
 use libtest_mimic::Trial;
 
-use crate::bed::{Bed, SHORT_LEASE, SOON, finish, see};
+use crate::bed::{Bed, BRISK, SOON, finish, see};
 
 /// More writes than a rotation has.
 const MANY: usize = 24;
@@ -62,7 +62,7 @@ struct Before {
 
 async fn through(cluster: &Cluster, gate: &Gate) -> Result<Operator> {
     let argument = gate.argument();
-    let overrides: Vec<&str> = SHORT_LEASE.into_iter().chain([argument.as_str()]).collect();
+    let overrides: Vec<&str> = BRISK.into_iter().chain([argument.as_str()]).collect();
     let mut operator = Operator::start(cluster, &overrides).await?;
     operator.wait_ready().await?;
     Ok(operator)

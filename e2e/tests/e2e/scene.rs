@@ -1,0 +1,162 @@
+//! What the tests do around a rotation: hold it at a stage, let it go on, change an object as a person does, and ask what
+//! was told.
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::cluster::Cluster;
+use e2e::fleet::{self, Fleet};
+use e2e::operator::Operator;
+use e2e::sight::{Claim, Sight};
+use e2e::story::{self, Happening};
+use e2e::wait::{Look, until};
+use serde_json::{Value, json};
+
+use crate::bed::{SOON, see};
+
+/// Keeps a Pod that is evicted.
+const FINALIZER: &str = "e2e.noderotation.io/hold";
+
+/// The claim that is rotated first, and its node.
+pub(crate) struct Old {
+    /// Name of the claim.
+    pub(crate) claim: String,
+    /// Name of its node.
+    pub(crate) node: String,
+}
+
+impl Old {
+    /// The oldest of those that are there.
+    pub(crate) fn of(before: &Sight) -> Result<Self> {
+        let oldest = before.claims.first().context("there is no claim")?;
+        Self::named(oldest)
+    }
+
+    /// This claim.
+    pub(crate) fn named(claim: &Claim) -> Result<Self> {
+        Ok(Self { claim: claim.name.clone(), node: claim.node.clone().context("the claim has no node")? })
+    }
+
+    /// It waits for its surge, and the placeholder is there.
+    pub(crate) fn pending(&self, sight: &Sight) -> bool {
+        sight.written(&self.claim, "state") == Some("pending") && !sight.placeholders.is_empty()
+    }
+
+    /// Its drain has begun and cannot be undone.
+    pub(crate) fn draining(&self, sight: &Sight) -> bool {
+        sight.mirrored() && sight.claim(&self.claim).is_some_and(|claim| claim.deleting)
+    }
+
+    /// A Pod of the workload on its node.
+    pub(crate) fn pod(&self, sight: &Sight) -> Result<String> {
+        let pod = sight.pods.iter().find(|pod| pod.node.as_ref() == Some(&self.node));
+        Ok(pod.with_context(|| format!("there is no Pod on {}", self.node))?.name.clone())
+    }
+}
+
+/// Raises a fleet of one node and holds its rotation where the placeholder asks for a node and gets none.
+pub(crate) async fn held_in_pending(cluster: &Cluster, fleet: &Fleet) -> Result<Old> {
+    let old = Old::of(&fleet.raise(cluster).await?)?;
+    withhold_nodes(cluster, fleet).await?;
+    fleet.govern(cluster).await?;
+    see(cluster, fleet, "the placeholder", |sight| old.pending(sight)).await?;
+    Ok(old)
+}
+
+/// Raises a fleet of one node and holds its rotation in the drain; the Pod that holds it is to be released.
+pub(crate) async fn held_in_draining(cluster: &Cluster, fleet: &Fleet) -> Result<(Old, String)> {
+    let before = fleet.raise(cluster).await?;
+    let old = Old::of(&before)?;
+    let pod = old.pod(&before)?;
+    hold(cluster, &pod).await?;
+    fleet.govern(cluster).await?;
+    see(cluster, fleet, "the drain", |sight| old.draining(sight)).await?;
+    Ok((old, pod))
+}
+
+/// Leaves room for the placeholder under the limits, but not for any node, so that Karpenter launches none: of a node
+/// that is there it counts what was asked for, and its smallest machine has a whole CPU.
+pub(crate) async fn withhold_nodes(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
+    let used = fleet.size * 600;
+    counted_by_karpenter(cluster, fleet, "cpu", &format!("{used}m")).await?;
+    change(cluster, "nodepool", &fleet.name, &json!({"spec": {"limits": {"cpu": format!("{}m", used + 900)}}})).await
+}
+
+/// Takes all limits away.
+pub(crate) async fn grant_nodes(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
+    change(cluster, "nodepool", &fleet.name, &json!({"spec": {"limits": null}})).await
+}
+
+/// Waits until Karpenter says that the NodePool uses so much: limits are compared with that.
+pub(crate) async fn counted_by_karpenter(cluster: &Cluster, fleet: &Fleet, resource: &str, amount: &str) -> Result<()> {
+    until(&format!("{amount} {resource} to be in use"), SOON, async || {
+        let path = format!("jsonpath={{.status.resources.{resource}}}");
+        let used = cluster.kubectl(&["get", "nodepool", &fleet.name, "--output", &path]).await?.accepted()?;
+        Ok(if used == amount { Look::Done(()) } else { Look::NotYet(format!("{used:?}")) })
+    })
+    .await
+}
+
+/// Merges a patch into an object.
+pub(crate) async fn change(cluster: &Cluster, kind: &str, name: &str, patch: &Value) -> Result<()> {
+    let patch = patch.to_string();
+    let arguments = ["patch", kind, name, "--namespace", fleet::NAMESPACE, "--type=merge", "--patch", &patch];
+    cluster.kubectl(&arguments).await?.accepted()?;
+    Ok(())
+}
+
+/// Sets annotations of an object, or removes those that are null.
+pub(crate) async fn annotate(cluster: &Cluster, kind: &str, name: &str, annotations: &Value) -> Result<()> {
+    change(cluster, kind, name, &json!({"metadata": {"annotations": annotations}})).await
+}
+
+/// Deletes an object without waiting for its end.
+pub(crate) async fn delete(cluster: &Cluster, kind: &str, name: &str, namespace: &str) -> Result<()> {
+    cluster.kubectl(&["delete", kind, name, "--namespace", namespace, "--wait=false"]).await?.accepted()?;
+    Ok(())
+}
+
+/// Lets a Pod stay, even when it is evicted, and with it the drain of its node.
+pub(crate) async fn hold(cluster: &Cluster, pod: &str) -> Result<()> {
+    change(cluster, "pod", pod, &json!({"metadata": {"finalizers": [FINALIZER]}})).await
+}
+
+/// Lets a Pod go that was held.
+pub(crate) async fn release(cluster: &Cluster, pod: &str) -> Result<()> {
+    change(cluster, "pod", pod, &json!({"metadata": {"finalizers": []}})).await
+}
+
+/// Waits until an event with the reason is there, about an object of that name.
+pub(crate) async fn told(cluster: &Cluster, about: &str, reason: &str) -> Result<Happening> {
+    until(&format!("the event {reason} about {about}"), SOON, async || {
+        let all = story::events(cluster, &[about]).await?;
+        let found = all.iter().find(|event| event.reason == reason).cloned();
+        Ok(Look::from_option(found, &format!("{all:?}")))
+    })
+    .await
+}
+
+/// Waits until a series of the fleet has a value that fits.
+pub(crate) async fn measured(operator: &Operator, fleet: &Fleet, name: &str, fits: impl Fn(Option<f64>) -> bool) -> Result<()> {
+    until(&format!("{name} of {}", fleet.name), SOON, async || {
+        let value = operator.metrics().await?.value(name, &[("nodepool", &fleet.name)]);
+        Ok(if fits(value) { Look::Done(()) } else { Look::NotYet(format!("{value:?}")) })
+    })
+    .await
+}
+
+/// How often rotations of the fleet have ended in that way so far.
+pub(crate) async fn count(operator: &Operator, fleet: &Fleet, outcome: &str) -> Result<f64> {
+    let labels = [("nodepool", fleet.name.as_str()), ("outcome", outcome)];
+    Ok(operator.metrics().await?.value("noderotation_completed_total", &labels).unwrap_or_default())
+}
+
+/// Waits until the old claim is replaced and nothing is left of the rotation but its time and `except`.
+pub(crate) async fn replaced(cluster: &Cluster, fleet: &Fleet, old: &Old, except: &[&str]) -> Result<Sight> {
+    let except = [&["last-rotation-at"], except].concat();
+    let over = |sight: &Sight| {
+        let moved = sight.pods.len() == fleet.size as usize && sight.pods.iter().all(e2e::sight::Pod::running);
+        sight.last_rotation_at().is_some() && sight.marks(&except).is_empty() && !sight.has_node(&old.node) && moved
+    };
+    let after = see(cluster, fleet, "the end", over).await?;
+    ensure!(after.claim(&old.claim).is_none(), "{} is still there", old.claim);
+    Ok(after)
+}
