@@ -10,6 +10,7 @@ mod bed;
 mod install_chart;
 mod leave_nothing;
 mod rotate_completes;
+mod rotate_drains;
 mod rotate_is_stopped;
 mod rotate_recovers;
 mod rotate_rolls_back;
@@ -71,6 +72,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rotate_rolls_back::trials,
         rotate_surges::trials,
         rotate_is_stopped::trials,
+        rotate_drains::trials,
         leave_nothing::trials,
         // Last: one of them looks at what all the others did.
         install_chart::trials,
