@@ -82,9 +82,17 @@ impl Audit {
     /// # Errors
     /// When the log cannot be read, or the chart is not installed.
     pub async fn of_the_operator(&self, cluster: &Cluster) -> Result<Vec<Request>> {
-        let user = format!("system:serviceaccount:{}:{}", chart::NAMESPACE, chart::service_account(cluster).await?);
+        let user = operator_account(cluster).await?;
         Ok(self.requests(cluster)?.into_iter().filter(|request| request.user == user).collect())
     }
+}
+
+/// The user name of the operator's ServiceAccount.
+///
+/// # Errors
+/// When the chart is not installed.
+pub async fn operator_account(cluster: &Cluster) -> Result<String> {
+    Ok(format!("system:serviceaccount:{}:{}", chart::NAMESPACE, chart::service_account(cluster).await?))
 }
 
 fn log(cluster: &Cluster) -> Result<String> {

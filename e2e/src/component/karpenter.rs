@@ -21,6 +21,8 @@ pub fn launch(site: &Site) -> Result<Launch> {
         text("SYSTEM_NAMESPACE", "kube-system"),
         text("DISABLE_LEADER_ELECTION", "true"),
         text("KARPENTER_SERVICE", "karpenter"),
+        // NodePools with `spec.replicas`; without it they get no nodes.
+        text("FEATURE_GATES", "StaticCapacity=true"),
         text("KUBERNETES_MIN_VERSION", "1.19.0-0"),
         text("METRICS_PORT", &site.ports.karpenter_metrics.to_string()),
         text("HEALTH_PROBE_PORT", &site.ports.karpenter_probe.to_string()),

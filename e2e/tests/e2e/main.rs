@@ -9,13 +9,17 @@ mod admit_webhook;
 mod bed;
 mod install_chart;
 mod leave_nothing;
+mod rotate_by_two;
 mod rotate_completes;
 mod rotate_drains;
+mod rotate_holds_back;
 mod rotate_is_stopped;
 mod rotate_recovers;
 mod rotate_rolls_back;
 mod rotate_surges;
 mod rotate_survives;
+mod rotate_sweeps;
+mod rotate_writes_little;
 mod scene;
 
 use std::process::ExitCode;
@@ -73,6 +77,10 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rotate_surges::trials,
         rotate_is_stopped::trials,
         rotate_drains::trials,
+        rotate_holds_back::trials,
+        rotate_sweeps::trials,
+        rotate_by_two::trials,
+        rotate_writes_little::trials,
         leave_nothing::trials,
         // Last: one of them looks at what all the others did.
         install_chart::trials,

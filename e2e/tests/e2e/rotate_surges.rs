@@ -1,20 +1,27 @@
 //! The reservation: where it is found, what happens when somebody takes it away, and what it asks for.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
+use e2e::audit::Audit;
 use e2e::chart;
 use e2e::cluster::Cluster;
-use e2e::fleet::Fleet;
+use e2e::fleet::{self, CPU, Fleet};
 use e2e::sight::Sight;
 use libtest_mimic::Trial;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::bed::{Bed, counted, finish, operator, see};
-use crate::scene::{Old, annotate, change, delete, grant_nodes, held_in_pending, hold, release, replaced, told};
+use crate::scene::{Old, annotate, change, delete, grant_nodes, held_in_pending, hold, measured, release, replaced, told};
+
+/// A resource that no machine has of its own accord.
+const DEVICE: &str = "e2e.noderotation.io/device";
 
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
         bed.trial("rotate_surges::a_spare_node_is_used_and_none_is_launched", a_spare_node_is_used_and_none_is_launched),
         bed.trial("rotate_surges::a_deleted_placeholder_is_made_again", a_deleted_placeholder_is_made_again),
+        bed.trial("rotate_surges::a_preempted_placeholder_is_made_again", a_preempted_placeholder_is_made_again),
+        bed.trial("rotate_surges::a_full_node_asks_for_no_more_than_a_new_one_has", a_full_node_asks_for_no_more_than_a_new_one_has),
+        bed.trial("rotate_surges::a_device_is_reserved_as_well", a_device_is_reserved_as_well),
     ]
 }
 
@@ -42,8 +49,7 @@ async fn a_spare_node_is_used_and_none_is_launched(cluster: &Cluster) -> Result<
 /// A node of the fleet that is younger than the old one and empty. Empty nodes stay: nothing is consolidated.
 async fn add_spare_node(cluster: &Cluster, fleet: &Fleet, old: &Old) -> Result<Old> {
     let two = Fleet { size: 2, ..fleet.clone() }.raise(cluster).await?;
-    let spare = two.claims.iter().find(|claim| claim.name != old.claim).map(Old::named);
-    let spare = spare.unwrap_or_else(|| Err(anyhow::anyhow!("there is one claim")))?;
+    let spare = Old::named(two.claims.iter().find(|claim| claim.name != old.claim).context("there is one claim")?)?;
     // Of two Pods the cheaper one goes.
     annotate(cluster, "pod", &spare.pod(&two)?, &json!({"controller.kubernetes.io/pod-deletion-cost": "-1"})).await?;
     change(cluster, "deployment", &fleet.name, &json!({"spec": {"replicas": 1}})).await?;
@@ -66,4 +72,105 @@ async fn a_deleted_placeholder_is_made_again(cluster: &Cluster) -> Result<()> {
     counted(&operator, &fleet, "success", 1.0).await?;
     counted(&operator, &fleet, "failure", 0.0).await?;
     finish(cluster, &fleet, operator).await
+}
+
+/// A Pod of the fleet comes in between and takes the node that was reserved.
+async fn a_preempted_placeholder_is_made_again(cluster: &Cluster) -> Result<()> {
+    let (operator, fleet) = (operator(cluster).await?, Fleet { size: 1, ..Fleet::new("preempted") });
+    let old = held_in_pending(cluster, &fleet).await?;
+    // In a freeze the reservation may come, and the drain may not.
+    annotate(cluster, "nodepool", &fleet.name, &json!({"noderotation.io/freeze": "2100-01-01T00:00:00Z"})).await?;
+    measured(&operator, &fleet, "noderotation_freeze_until_timestamp", |value| value == Some(4_102_444_800.0)).await?;
+    grant_nodes(cluster, &fleet).await?;
+    let placed =
+        |sight: &Sight| sight.placeholders.first().filter(|pod| pod.running()).and_then(|pod| Some((pod.uid.clone(), pod.node.clone()?)));
+    let sight = see(cluster, &fleet, "the placeholder to run", |sight| placed(sight).is_some()).await?;
+    let (uid, host) = placed(&sight).context("the placeholder does not run")?;
+    // The old node is closed, so there is only the one room for it.
+    change(cluster, "deployment", &fleet.name, &json!({"spec": {"replicas": 2}})).await?;
+    let taken = |sight: &Sight| {
+        sight.pods.iter().any(|pod| pod.running() && pod.node.as_ref() == Some(&host))
+            && sight.placeholders.iter().all(|pod| pod.uid != uid)
+    };
+    see(cluster, &fleet, "the placeholder to give way", taken).await?;
+    annotate(cluster, "nodepool", &fleet.name, &json!({"noderotation.io/freeze": null})).await?;
+    let both = Fleet { size: 2, ..fleet.clone() };
+    let after = replaced(cluster, &both, &old, &[]).await?;
+    ensure!(after.nodes.len() == 2 && after.has_node(&host), "the nodes are {:?}", after.nodes);
+    counted(&operator, &fleet, "success", 1.0).await?;
+    counted(&operator, &fleet, "failure", 0.0).await?;
+    finish(cluster, &fleet, operator).await
+}
+
+/// The old node has room for two Pods, and a new one of its kind for one and a half.
+async fn a_full_node_asks_for_no_more_than_a_new_one_has(cluster: &Cluster) -> Result<()> {
+    let (operator, fleet) = (operator(cluster).await?, Fleet { size: 1, ..Fleet::new("full") });
+    let old = Old::of(&fleet.raise(cluster).await?)?;
+    allocatable(cluster, &old.node, "cpu", "2").await?;
+    guest(cluster, &fleet, &json!({"requests": {"cpu": CPU}})).await?;
+    let audit = Audit::from_now(cluster)?;
+    fleet.govern(cluster).await?;
+    replaced(cluster, &fleet, &old, &[]).await?;
+    let clamped = told(cluster, &old.claim, "SurgeClamped").await?;
+    ensure!(clamped.kind == "Normal" && clamped.note.contains("cpu from 1200m to 900m"), "{clamped}");
+    let created =
+        audit.of_the_operator(cluster).await?.into_iter().filter(|request| request.verb == "create" && request.resource == "pods");
+    ensure!(created.count() == 1, "there was more than one placeholder");
+    counted(&operator, &fleet, "success", 1.0).await?;
+    finish(cluster, &fleet, operator).await
+}
+
+/// What is no CPU and no memory: the API server takes it only with a limit that equals the request.
+async fn a_device_is_reserved_as_well(cluster: &Cluster) -> Result<()> {
+    let (operator, fleet) = (operator(cluster).await?, Fleet { size: 1, ..Fleet::new("device") });
+    let old = Old::of(&fleet.raise(cluster).await?)?;
+    allocatable(cluster, &old.node, DEVICE, "1").await?;
+    guest(cluster, &fleet, &json!({"limits": {DEVICE: "1"}})).await?;
+    let spare = add_spare_node(cluster, &fleet, &old).await?;
+    fleet.govern(cluster).await?;
+    let sight = see(cluster, &fleet, "the placeholder", |sight| old.pending(sight)).await?;
+    let name = sight.placeholders.first().map(|pod| pod.name.clone()).unwrap_or_default();
+    let path = "jsonpath={.spec.containers[0].resources}";
+    let resources = cluster.kubectl(&["get", "pod", &name, "--namespace", chart::NAMESPACE, "--output", path]).await?.accepted()?;
+    let resources: Value = serde_json::from_str(&resources).with_context(|| format!("reading {resources:?}"))?;
+    for list in ["limits", "requests"] {
+        let asked = resources.get(list).and_then(|list| list.get(DEVICE));
+        ensure!(asked == Some(&json!("1")), "{list} are {resources}");
+    }
+    // Only now there is a second one. The node has had room for the rest all the time.
+    ensure!(sight.placeholders.iter().all(|pod| pod.node.is_none()), "the placeholder has a node without a device: {sight:?}");
+    allocatable(cluster, &spare.node, DEVICE, "1").await?;
+    let after = replaced(cluster, &fleet, &old, &[]).await?;
+    ensure!(after.nodes.len() == 1 && after.has_node(&spare.node), "the nodes are {:?}", after.nodes);
+    counted(&operator, &fleet, "success", 1.0).await?;
+    finish(cluster, &fleet, operator).await
+}
+
+/// Lets a node have so much of a resource, as a device plugin does.
+async fn allocatable(cluster: &Cluster, node: &str, resource: &str, amount: &str) -> Result<()> {
+    let patch = json!({"status": {"allocatable": {resource: amount}, "capacity": {resource: amount}}}).to_string();
+    cluster.kubectl(&["patch", "node", node, "--subresource=status", "--type=merge", "--patch", &patch]).await?.accepted()?;
+    Ok(())
+}
+
+/// A Pod on the one node of the fleet that nobody makes again once it is evicted.
+async fn guest(cluster: &Cluster, fleet: &Fleet, resources: &Value) -> Result<()> {
+    let name = format!("{}-guest", fleet.name);
+    let pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": fleet::NAMESPACE},
+        "spec": {
+            "terminationGracePeriodSeconds": 1,
+            "nodeSelector": {"karpenter.sh/nodepool": fleet.name},
+            "tolerations": [{"key": fleet::LABEL, "operator": "Equal", "value": fleet.name, "effect": "NoSchedule"}],
+            "containers": [{"name": "work", "image": "registry.k8s.io/pause:3.10", "resources": resources}],
+        },
+    });
+    cluster.apply(&pod.to_string()).await?.accepted()?;
+    cluster
+        .kubectl(&["wait", "pod", &name, "--namespace", fleet::NAMESPACE, "--for=jsonpath={.status.phase}=Running", "--timeout=90s"])
+        .await?
+        .accepted()?;
+    Ok(())
 }

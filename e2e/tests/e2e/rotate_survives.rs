@@ -3,14 +3,14 @@
 use anyhow::{Context as _, Result, ensure};
 use e2e::cluster::Cluster;
 use e2e::fleet::Fleet;
-use e2e::gate::{Gate, Write};
+use e2e::gate::Gate;
 use e2e::operator::Operator;
 use e2e::sight::Sight;
 use e2e::story;
 use e2e::wait::{Look, until};
 use libtest_mimic::Trial;
 
-use crate::bed::{Bed, BRISK, SOON, finish, see};
+use crate::bed::{BRISK, Bed, SOON, finish, see};
 
 /// More writes than a rotation has.
 const MANY: usize = 24;
@@ -35,7 +35,6 @@ async fn a_kill_after_each_write(cluster: &Cluster) -> Result<()> {
         if !gate.is_shut() {
             let writes = gate.writes();
             ensure!(kill > FEW, "the rotation has {} writes only: {writes:?}", writes.len());
-            calm(&writes)?;
             return finish(cluster, &fleet, operator).await;
         }
         let after = gate.writes().pop().context("nothing was written")?;
@@ -112,28 +111,4 @@ async fn told(cluster: &Cluster, fleet: &Fleet) -> Result<(usize, usize)> {
     let told = story::events(cluster, &[&fleet.name]).await?;
     let count = |reason: &str| told.iter().filter(|event| event.reason == reason).count();
     Ok((count("RotationStarted"), count("RotationCompleted")))
-}
-
-/// A rotation that nobody disturbs writes no more than it must, and none of it is refused or finds nothing.
-fn calm(writes: &[Write]) -> Result<()> {
-    let refused: Vec<&Write> = writes.iter().filter(|write| write.status >= 300).collect();
-    ensure!(refused.is_empty(), "refused in a quiet cluster: {refused:?}");
-    let budget = [
-        ("PATCH", "/nodepools/", 3),
-        // One more where the bind is seen before the Node is Ready.
-        ("PATCH", "/nodeclaims/", 3),
-        ("DELETE", "/nodeclaims/", 1),
-        ("POST", "/pods", 1),
-        ("DELETE", "/pods", 1),
-        // Two to mark; the old one goes, so one to unmark.
-        ("PATCH", "/nodes/", 3),
-    ];
-    let mut left = writes.len();
-    for (verb, part, most) in budget {
-        let count = writes.iter().filter(|write| write.verb == verb && write.path.contains(part)).count();
-        ensure!(count <= most, "{count} times {verb} …{part}, at most {most}: {writes:?}");
-        left -= count;
-    }
-    ensure!(left == 0, "{left} writes of another kind: {writes:?}");
-    Ok(())
 }

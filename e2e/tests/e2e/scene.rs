@@ -143,6 +143,19 @@ pub(crate) async fn measured(operator: &Operator, fleet: &Fleet, name: &str, fit
     .await
 }
 
+/// Waits until a rotation of the fleet has failed, and lets the operator look at the pool again and again meanwhile: of
+/// itself it looks every half minute, and a time limit is seen with the next look.
+pub(crate) async fn failed_once(cluster: &Cluster, operator: &Operator, fleet: &Fleet) -> Result<()> {
+    let mut nudges = 0;
+    until("a failure to be counted", SOON, async || {
+        nudges += 1;
+        annotate(cluster, "nodepool", &fleet.name, &json!({"e2e.noderotation.io/nudge": nudges.to_string()})).await?;
+        let failures = count(operator, fleet, "failure").await?;
+        Ok(if failures == 1.0 { Look::Done(()) } else { Look::NotYet(format!("{failures}")) })
+    })
+    .await
+}
+
 /// How often rotations of the fleet have ended in that way so far.
 pub(crate) async fn count(operator: &Operator, fleet: &Fleet, outcome: &str) -> Result<f64> {
     let labels = [("nodepool", fleet.name.as_str()), ("outcome", outcome)];
