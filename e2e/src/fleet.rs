@@ -73,6 +73,8 @@ impl Fleet {
                         within("kubernetes.io/arch", "amd64"),
                         within("kubernetes.io/os", "linux"),
                         within("karpenter.sh/capacity-type", "on-demand"),
+                        // A surge asks for the zone of its candidate; nodes that are to take one are of the same.
+                        within("topology.kubernetes.io/zone", "test-zone-a"),
                     ],
                 }},
             },
