@@ -81,7 +81,7 @@ fn advance(pass: &Pass<'_>, name: &str) -> Seen<Decision> {
         return completion::complete(pass, close_up);
     };
     let rotation = Rotation::new(pass, close_up, claim);
-    if claim.pool() != Some(pass.pool_name().as_str()) {
+    if !pass.has_claim(claim) {
         return completion::release_foreign(&rotation);
     }
     // The mirror has the word whatever the claim says: annotations stripped in mid-drain must neither free

@@ -45,9 +45,7 @@ impl Marked {
         }
         Self { placeholders: of(&self.placeholders, name), nodes: of(&self.nodes, name), claims: of(&self.claims, name) }
     }
-}
 
-impl Marked {
     /// It is being deleted, and that by us as far as anybody can tell: of a state that nobody understands, or that a person
     /// has removed while the claim still has its surge, the safe thing is believed.
     pub(crate) fn may_drain(&self, claim: &NodeClaim, now: Timestamp) -> bool {

@@ -24,21 +24,20 @@ pub(super) fn retry_or_release(rotation: &Rotation<'_>) -> Seen<Decision> {
         return expired::force_expiring(rotation);
     }
     let pass = rotation.pass;
-    let activity = Activity::Ending(rotation.name());
-    if let Some(failed_at) = unrecorded(rotation) {
-        // Once more: a leader that was paused in the attempt may have come late with a mark or the placeholder.
-        let mut effects = clean_up(rotation.close_up, &rotation.name())?;
-        effects.push(release(rotation, failed_at, rotation.marks.retry_count));
-        return Seen::Continue(pass.act(activity, effects, Next::Again));
-    }
-    if may_retry(rotation)? {
+    let failed_at = unrecorded(rotation);
+    if failed_at.is_none() && may_retry(rotation)? {
         let change = [(STATE, Some("pending".to_owned())), (STARTED_AT, None), (SURGE_CLAIM, None), (ROLLBACK, None)].into();
         let effects = vec![Effect::AnnotateClaim { claim: rotation.claim_target(), change }.into()];
         return Seen::Continue(pass.act(Activity::Starting(rotation.name()), effects, Next::Again));
     }
+    // Once more: a leader that was paused in the attempt may have come late with a mark or the placeholder.
     let mut effects = clean_up(rotation.close_up, &rotation.name())?;
-    effects.push(Effect::AnnotatePool { pool: pass.pool_target(), change: clear_anchor() }.into());
-    Seen::Continue(pass.act(activity, effects, Next::After(LONG_REQUEUE)))
+    let (last, next) = match failed_at {
+        Some(failed_at) => (release(rotation, failed_at, rotation.marks.retry_count), Next::Again),
+        None => (Effect::AnnotatePool { pool: pass.pool_target(), change: clear_anchor() }.into(), Next::After(LONG_REQUEUE)),
+    };
+    effects.push(last);
+    Seen::Continue(pass.act(Activity::Ending(rotation.name()), effects, next))
 }
 
 /// A failure that the pool does not know of yet: the attempt under this anchor has failed, and the anchor was not released.

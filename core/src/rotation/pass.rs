@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
-use crate::annotation::{ClaimMarks, Freeze, PoolMarks};
+use crate::annotation::{ClaimMarks, Freeze, NODEPOOL_LABEL, PoolMarks};
 use crate::karpenter::{NodeClaim, NodePool};
 use crate::policy::finding::Level;
 use crate::policy::governing::Governing;
@@ -55,6 +56,16 @@ impl<'a> Pass<'a> {
 
     pub(super) fn pool_target(&self) -> Target {
         Target::of(self.pool())
+    }
+
+    /// The claim belongs to the pool, by Karpenter's label.
+    pub(super) fn has_claim(&self, claim: &NodeClaim) -> bool {
+        claim.pool() == Some(self.pool_name().as_str())
+    }
+
+    /// The Node belongs to the pool, by Karpenter's label.
+    pub(super) fn has_node(&self, node: &Node) -> bool {
+        node.labels().get(NODEPOOL_LABEL) == Some(&self.pool_name())
     }
 
     /// How many claims the pool has.

@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
 use crate::annotation::{
-    ACTIVE_ROTATION_STATE, Ahead, Change, ClaimState, DRAINING_AT, NODEPOOL_LABEL, REQUESTS, Rollback, STARTED_AT, STATE, SURGE_CLAIM,
-    SURGE_PATH, SURGE_WAIT, stamp, stored,
+    ACTIVE_ROTATION_STATE, Ahead, Change, ClaimState, DRAINING_AT, REQUESTS, Rollback, STARTED_AT, STATE, SURGE_CLAIM, SURGE_PATH,
+    SURGE_WAIT, stamp, stored,
 };
 use crate::duration::go_string;
 use crate::karpenter::node_leaving;
@@ -108,7 +108,7 @@ fn assert_pending(rotation: &Rotation<'_>, started_at: Timestamp) -> Vec<Planned
     // As soon as the bind is seen: an unprotected host is fair game for consolidation. A host that is leaving, or that a
     // person has given to another pool, is not protected; the reservation there is worthless.
     let host = rotation.close_up.bound_to().and(rotation.close_up.surge_node.as_ref());
-    let host = host.filter(|node| !node_leaving(node) && node.labels().get(NODEPOOL_LABEL) == Some(&rotation.pass.pool_name()));
+    let host = host.filter(|node| !node_leaving(node) && rotation.pass.has_node(node));
     let host = host.filter(|node| rotation.claim.node_name() != Some(node.name_any().as_str()));
     effects.extend(host.and_then(|node| Some((node, mark::freeze_host(node, &rotation.name())?))).map(protecting(rotation)));
     effects

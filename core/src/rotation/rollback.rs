@@ -111,7 +111,7 @@ fn reapable<'a>(rotation: &Rotation<'a>) -> Option<&'a NodeClaim> {
     let now: Timestamp = rotation.pass.now;
     (persisted
         && claim.name_any() != rotation.name()
-        && claim.pool() == Some(rotation.pass.pool_name().as_str())
+        && rotation.pass.has_claim(claim)
         && !claim.deleting()
         && claim.created() <= now
         && induced(claim, placeholder))

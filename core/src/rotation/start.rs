@@ -72,7 +72,7 @@ pub(super) fn confirmed<'a>(pass: &'a Pass<'_>, candidate: &Candidate) -> Seen<O
         return Seen::Continue(None);
     }
     let close_up = pass.observation.close_up(&candidate.name)?;
-    let claim = close_up.claim.as_ref().filter(|claim| claim.pool() == Some(pass.pool_name().as_str()));
+    let claim = close_up.claim.as_ref().filter(|claim| pass.has_claim(claim));
     Seen::Continue(claim.map(|claim| Rotation::new(pass, close_up, claim)))
 }
 

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt;
 
-use crate::annotation::NODEPOOL_LABEL;
 use crate::karpenter::{NodeClaim, node_leaving, node_ready};
 use crate::rotation::pass::Rotation;
 use crate::rotation::reservation::diminished;
@@ -36,7 +35,7 @@ pub(super) fn surge_ready<'a>(rotation: &Rotation<'a>) -> Result<Surge<'a>, &'st
     if rotation.claim.node_name() == Some(host) {
         return Err("the placeholder runs on the node that is to be replaced");
     }
-    if node.labels().get(NODEPOOL_LABEL) != Some(&rotation.pass.pool_name()) {
+    if !rotation.pass.has_node(node) {
         return Err("the placeholder runs on a node of another NodePool");
     }
     if !node_ready(node) {
