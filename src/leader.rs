@@ -22,7 +22,7 @@ use crate::metrics::Metrics;
 use crate::telemetry::words;
 
 pub(crate) use lead::Lead;
-pub(crate) use lease::LEASE;
+pub(crate) use lease::{LEASE, holder};
 
 use lead::Sent;
 use machine::{Action, Machine};

@@ -54,6 +54,13 @@ pub(super) fn seen(lease: &Lease) -> Seen {
     }
 }
 
+/// Who holds the lease, if it is not over at `now` by its own stamps; they are another machine's clock's.
+pub(crate) fn holder(lease: &Lease, now: Timestamp) -> Option<String> {
+    let Seen { holder, duration, .. } = seen(lease);
+    let over = lease.spec.as_ref()?.renew_time.as_ref()?.0.checked_add(duration).ok()?;
+    (!holder.is_empty() && now < over).then_some(holder)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,29 +1,19 @@
 //! Another installation that leads at the same time: one in another namespace holds another Lease of the same name.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt as _};
 
 use super::Problem;
-use crate::leader::LEASE;
+use crate::leader::{LEASE, holder};
 
 /// Who else leads now. Who may not look finds nobody: the right is among those that are asked for.
 pub(super) async fn rivals(client: &Client, namespace: &str, now: Timestamp) -> Vec<Problem> {
     let named = ListParams::default().fields(&format!("metadata.name={LEASE}"));
     let leases = Api::<Lease>::all(client.clone()).list(&named).await.map(|list| list.items).unwrap_or_default();
     let elsewhere = leases.iter().filter(|lease| lease.namespace().is_some_and(|other| other != namespace));
-    elsewhere.filter_map(|lease| Some(problem(lease, holder(lease, now)?))).collect()
-}
-
-/// Who holds a lease that is not over.
-fn holder(lease: &Lease, now: Timestamp) -> Option<&str> {
-    let spec = lease.spec.as_ref()?;
-    let lasts = Duration::from_secs(spec.lease_duration_seconds?.try_into().ok()?);
-    let over = spec.renew_time.as_ref()?.0.checked_add(lasts).ok()?;
-    spec.holder_identity.as_deref().filter(|holder| !holder.is_empty() && now < over)
+    elsewhere.filter_map(|lease| Some(problem(lease, &holder(lease, now)?))).collect()
 }
 
 fn problem(lease: &Lease, holder: &str) -> Problem {
