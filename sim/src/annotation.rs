@@ -250,6 +250,19 @@ impl Annotations {
         self.0.get_mut(key.place()).is_some_and(|old| std::mem::replace(old, value) != value)
     }
 
+    /// Sets and removes what a patch says.
+    pub fn apply(&mut self, change: &[(Key, Value)]) {
+        for (key, value) in change {
+            self.set(*key, *value);
+        }
+    }
+
+    /// A patch would change something.
+    #[must_use]
+    pub fn differ_from(&self, change: &[(Key, Value)]) -> bool {
+        change.iter().any(|(key, value)| self.get(*key) != *value)
+    }
+
     /// All places, in order.
     #[must_use]
     pub fn words(&self) -> &[Value] {

@@ -76,9 +76,7 @@ impl Fault {
         };
         for write in &plan.writes {
             if let What::Claim { change, .. } = &write.what {
-                for (key, value) in change {
-                    claim.annotations.set(*key, *value);
-                }
+                claim.annotations.apply(change);
             }
         }
     }

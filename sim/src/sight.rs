@@ -108,8 +108,8 @@ impl Sight {
         Some(Self {
             pool: *cached_pool.or(current)?,
             policy: cached.and_then(|cached| cached.policy).unwrap_or(world.policy),
-            claims: claims.iter().filter(|claim| claim.pool == pool).copied().collect(),
-            nodes: nodes.iter().filter(|node| node.pool == pool).copied().collect(),
+            claims: claims_of(claims, pool),
+            nodes: nodes_of(nodes, pool),
             placeholders: placeholders(cached.and_then(|cached| cached.pods.as_ref()).unwrap_or(&world.pods), pool),
             close_up: None,
             leftovers: None,
@@ -144,8 +144,8 @@ impl Sight {
                     let pool = self.pool.id;
                     self.half = Some(Half::Leftovers(Box::new(Leftovers {
                         placeholders: placeholders(&world.pods, pool),
-                        nodes: world.nodes.iter().filter(|node| node.pool == pool).copied().collect(),
-                        claims: world.claims.iter().filter(|claim| claim.pool == pool).copied().collect(),
+                        nodes: nodes_of(&world.nodes, pool),
+                        claims: claims_of(&world.claims, pool),
                         anchored: Vec::new(),
                     })));
                 }
@@ -160,8 +160,7 @@ impl Sight {
                 self.set(|close_up| close_up.pods_on_surge_node = Some(pods_on(world, node)));
             }
             Look::PoolNodes => {
-                let pool = self.pool.id;
-                let nodes = world.nodes.iter().filter(|node| node.pool == pool).copied().collect();
+                let nodes = nodes_of(&world.nodes, self.pool.id);
                 self.set(|close_up| close_up.pool_nodes = Some(nodes));
             }
         }
@@ -278,6 +277,14 @@ fn close_up_of(world: &World, name: Value) -> CloseUp {
 /// Pods with the label of a placeholder of this pool.
 fn placeholders(pods: &[Pod], pool: u8) -> Vec<Pod> {
     pods.iter().filter(|pod| pod.labelled && pod.pool == Some(pool)).copied().collect()
+}
+
+fn claims_of(claims: &[Claim], pool: u8) -> Vec<Claim> {
+    claims.iter().filter(|claim| claim.pool == pool).copied().collect()
+}
+
+fn nodes_of(nodes: &[Node], pool: u8) -> Vec<Node> {
+    nodes.iter().filter(|node| node.pool == pool).copied().collect()
 }
 
 fn pods_on(world: &World, node: Option<u16>) -> Vec<Pod> {

@@ -101,7 +101,7 @@ pub const FAULTS: &[Fault] = &[
         }
     }),
     distorts("sends a delete that was kept back without looking", |plan| {
-        let steps_back = plan.writes.iter().any(|write| removes(&write.what, Key::Mirror) && !removes(&write.what, Key::Anchor));
+        let steps_back = steps_back(plan);
         let claim = plan.writes.iter().find_map(|write| match write.what {
             What::Claim { id, .. } if steps_back => Some(Write { what: What::DeleteClaim { id }, ..write.clone() }),
             What::Pool { .. }
@@ -116,7 +116,7 @@ pub const FAULTS: &[Fault] = &[
         }
     }),
     distorts("takes the mirror back without a fence", |plan| {
-        if plan.writes.iter().any(|write| removes(&write.what, Key::Mirror) && !removes(&write.what, Key::Anchor)) {
+        if steps_back(plan) {
             plan.writes.retain(|write| !matches!(write.what, What::Claim { .. }));
         }
     }),
@@ -177,11 +177,7 @@ fn change(write: &mut Write) -> Option<&mut Change> {
 }
 
 fn changed(what: &What, key: Key) -> Option<Value> {
-    let change = match what {
-        What::Pool { change, .. } | What::Claim { change, .. } | What::Node { change, .. } => change.as_slice(),
-        What::Create { .. } | What::DeletePod { .. } | What::DeleteClaim { .. } => [].as_slice(),
-    };
-    change.iter().find(|(changed, _)| *changed == key).map(|(_, value)| *value)
+    what.change().iter().find(|(changed, _)| *changed == key).map(|(_, value)| *value)
 }
 
 fn sets(what: &What, key: Key) -> bool {
@@ -190,6 +186,11 @@ fn sets(what: &What, key: Key) -> bool {
 
 fn removes(what: &What, key: Key) -> bool {
     changed(what, key).is_some_and(|value| !value.is_present())
+}
+
+/// The mirror is taken back, and the rotation goes on.
+fn steps_back(plan: &Plan) -> bool {
+    plan.writes.iter().any(|write| removes(&write.what, Key::Mirror) && !removes(&write.what, Key::Anchor))
 }
 
 fn says(what: &What, state: &str) -> bool {

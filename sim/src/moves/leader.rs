@@ -11,7 +11,7 @@ use crate::sight::Cached;
 use crate::worker::{Event, Manner, PassStage, Stuck, Worker, Writing, go_on};
 use crate::world::World;
 use crate::world::object::Pool;
-use crate::world::write::{Change, Outcome, What, Write};
+use crate::world::write::{Outcome, What, Write};
 
 /// What a worker does, or what happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,20 +134,15 @@ fn note(pool: &mut Pool, write: &Write, told: bool) {
     if !told && write.told.iter().any(|told| told.outcome().is_some()) {
         pool.answer_lost = true;
     }
-    let attempts = |change: &Change| change.contains(&(Key::State, Value::word("pending")));
-    let (begins_or_ends, begun) = match &write.what {
-        What::Pool { change, .. } => (change.iter().any(|(key, _)| *key == Key::Anchor), pool.begun),
-        What::Claim { change, .. } => (attempts(change), attempts(change) || pool.begun),
-        What::Node { .. } | What::Create { .. } | What::DeletePod { .. } | What::DeleteClaim { .. } => (false, pool.begun),
-    };
-    if matches!(write.what, What::Pool { .. }) {
+    if let What::Pool { change, .. } = &write.what {
         pool.stripped = false;
+        if change.iter().any(|(key, _)| *key == Key::Anchor) {
+            pool.told = 0;
+            pool.answer_lost = false;
+        }
     }
-    if begins_or_ends {
-        pool.told = 0;
-        pool.answer_lost = false;
-    }
-    pool.begun = begun && pool.annotations.has(Key::Anchor);
+    let attempts = write.what.change().contains(&(Key::State, Value::word("pending")));
+    pool.begun = (pool.begun || attempts) && pool.annotations.has(Key::Anchor);
 }
 
 pub(super) fn change(world: &mut World, what: LeaderMove) {

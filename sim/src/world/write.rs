@@ -70,16 +70,24 @@ impl What {
         }
     }
 
+    /// What it changes of annotations.
+    #[must_use]
+    pub fn change(&self) -> &[(Key, Value)] {
+        match self {
+            Self::Pool { change, .. } | Self::Claim { change, .. } | Self::Node { change, .. } => change,
+            Self::Create { .. } | Self::DeletePod { .. } | Self::DeleteClaim { .. } => &[],
+        }
+    }
+
     /// Numbers of claims in it.
     #[must_use]
     pub fn numbers(&self) -> Vec<u16> {
-        let (id, change) = match self {
-            Self::Pool { change, .. } => (None, change.as_slice()),
-            Self::Claim { id, change } | Self::Node { id, change, .. } => (Some(*id), change.as_slice()),
-            Self::Create { claim, .. } | Self::DeletePod { claim } => (Some(*claim), [].as_slice()),
-            Self::DeleteClaim { id } => (Some(*id), [].as_slice()),
+        let id = match self {
+            Self::Pool { .. } => None,
+            Self::Claim { id, .. } | Self::Node { id, .. } | Self::DeleteClaim { id } => Some(*id),
+            Self::Create { claim, .. } | Self::DeletePod { claim } => Some(*claim),
         };
-        change.iter().filter_map(|(_, value)| value.as_claim()).chain(id).collect()
+        self.change().iter().filter_map(|(_, value)| value.as_claim()).chain(id).collect()
     }
 }
 
@@ -161,30 +169,23 @@ impl World {
         }
     }
 
+    /// A patch that sets what is set already raises no version.
     fn patch_pool(&mut self, id: u8, change: &Change, version: u32) -> Outcome {
-        if self.pool(id).is_none_or(|pool| pool.version != version) {
+        let Some(pool) = self.pool(id).filter(|pool| pool.version == version) else {
             return Outcome::Conflict;
-        }
-        if changes(change, |key| self.pool(id).map(|pool| pool.annotations.get(key))) {
-            self.change_pool(id, |pool| {
-                for (key, value) in change {
-                    pool.annotations.set(*key, *value);
-                }
-            });
+        };
+        if pool.annotations.differ_from(change) {
+            self.change_pool(id, |pool| pool.annotations.apply(change));
         }
         Outcome::Landed
     }
 
     fn patch_claim(&mut self, id: u16, change: &Change, version: u32) -> Outcome {
-        if self.claim(id).is_none_or(|claim| claim.version != version) {
+        let Some(claim) = self.claim(id).filter(|claim| claim.version == version) else {
             return Outcome::Conflict;
-        }
-        if changes(change, |key| self.claim(id).map(|claim| claim.annotations.get(key))) {
-            self.change_claim(id, |claim| {
-                for (key, value) in change {
-                    claim.annotations.set(*key, *value);
-                }
-            });
+        };
+        if claim.annotations.differ_from(change) {
+            self.change_claim(id, |claim| claim.annotations.apply(change));
         }
         Outcome::Landed
     }
@@ -194,11 +195,9 @@ impl World {
             return Outcome::Conflict;
         };
         let flips = unschedulable.is_some_and(|unschedulable| unschedulable != node.unschedulable);
-        if flips || changes(change, |key| Some(node.annotations.get(key))) {
+        if flips || node.annotations.differ_from(change) {
             self.change_node(id, |node| {
-                for (key, value) in change {
-                    node.annotations.set(*key, *value);
-                }
+                node.annotations.apply(change);
                 node.unschedulable = unschedulable.unwrap_or(node.unschedulable);
                 node.cordoned_by_person &= node.unschedulable;
                 node.protected_by_person &= node.annotations.get(Key::Protection).is("true");
@@ -263,25 +262,20 @@ impl World {
     }
 }
 
-/// A patch that sets what is set already raises no version.
-fn changes(change: &Change, get: impl Fn(Key) -> Option<Value>) -> bool {
-    change.iter().any(|(key, value)| get(*key) != Some(*value))
-}
-
 impl Write {
     /// Its canonical form: of its preconditions only whether they hold.
     pub fn encode(&self, world: &World, out: &mut Bytes) {
-        let (kind, id, change) = match &self.what {
-            What::Pool { id, change } => (0, u16::from(*id), change.as_slice()),
-            What::Claim { id, change } => (1, *id, change.as_slice()),
-            What::Node { id, change, .. } => (2, *id, change.as_slice()),
-            What::Create { claim, .. } => (3, *claim, [].as_slice()),
-            What::DeletePod { claim } => (4, *claim, [].as_slice()),
-            What::DeleteClaim { id } => (5, *id, [].as_slice()),
+        let (kind, id) = match &self.what {
+            What::Pool { id, .. } => (0, u16::from(*id)),
+            What::Claim { id, .. } => (1, *id),
+            What::Node { id, .. } => (2, *id),
+            What::Create { claim, .. } => (3, *claim),
+            What::DeletePod { claim } => (4, *claim),
+            What::DeleteClaim { id } => (5, *id),
         };
         out.byte(kind);
         out.half(id);
-        for (key, value) in change {
+        for (key, value) in self.what.change() {
             out.byte(*key as u8);
             out.word(value.0);
         }
