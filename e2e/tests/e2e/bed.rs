@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 pub(crate) const SOON: Duration = Duration::from_secs(90);
 /// So that a second operator need not wait long for the lease of one that was killed, nor for the end of one that is
 /// asked to stop: nobody but the API server of this cluster calls it, and no other replica takes over.
-pub(crate) const BRISK: [&str; 4] = ["--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s", "--shutdown-delay=0s"];
+const BRISK: [&str; 4] = ["--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s", "--shutdown-delay=0s"];
 
 /// The cluster; empty when tests are only listed.
 #[derive(Clone, Default)]
@@ -52,7 +52,12 @@ impl Bed {
 
 /// An operator that leads and whose admission endpoint is registered.
 pub(crate) async fn operator(cluster: &Cluster) -> Result<Operator> {
-    let mut operator = Operator::start(cluster, &BRISK).await?;
+    operator_with(cluster, &[]).await
+}
+
+/// The same, with further arguments.
+pub(crate) async fn operator_with(cluster: &Cluster, overrides: &[&str]) -> Result<Operator> {
+    let mut operator = Operator::start(cluster, &[&BRISK[..], overrides].concat()).await?;
     operator.wait_ready().await?;
     Ok(operator)
 }

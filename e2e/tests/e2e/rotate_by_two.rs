@@ -5,12 +5,11 @@ use e2e::audit::Audit;
 use e2e::cluster::Cluster;
 use e2e::fleet::Fleet;
 use e2e::operator::Operator;
-use e2e::story;
 use e2e::wait::{Look, until};
 use libtest_mimic::Trial;
 
 use crate::bed::{Bed, SOON, finish};
-use crate::scene::{Old, count, replaced};
+use crate::scene::{Old, begun_and_completed, count, replaced};
 
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![bed.trial("rotate_by_two::one_rotation_is_done_once", one_rotation_is_done_once)]
@@ -45,9 +44,8 @@ async fn one_rotation_is_done_once(cluster: &Cluster) -> Result<()> {
         asked.iter().filter(|request| request.verb == verb && request.resource == resource && request.code < 300).count()
     };
     ensure!((done("delete", "nodeclaims"), done("create", "pods")) == (1, 1), "more was deleted or created than one rotation needs");
-    let told = story::events(cluster, &[&fleet.name]).await?;
-    let times = |reason: &str| told.iter().filter(|event| event.reason == reason).count();
-    ensure!((times("RotationStarted"), times("RotationCompleted")) == (1, 1), "the events are {told:?}");
+    let told = begun_and_completed(cluster, &fleet).await?;
+    ensure!(told == (1, 1), "begun and completed were told {told:?} times");
     let status = other.sigterm().await?;
     ensure!(status.success(), "the other operator ended with {status} after SIGTERM");
     finish(cluster, &fleet, one).await

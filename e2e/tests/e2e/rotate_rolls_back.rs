@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use serde_json::json;
 
 use crate::bed::{Bed, SOON, counted, finish, operator, see};
-use crate::scene::{Old, failed_once, grant_nodes, replaced, withhold_nodes};
+use crate::scene::{Old, begun_and_completed, failed_once, grant_nodes, replaced, withhold_nodes};
 
 /// What stays on purpose: it says when and how often it failed.
 const RECORD: [&str; 4] = ["last-failure-at", "state", "failed-at", "retry-count"];
@@ -62,9 +62,8 @@ async fn and_a_later_attempt_succeeds(cluster: &Cluster) -> Result<()> {
     replaced(cluster, &fleet, &old, &["last-failure-at"]).await?;
     counted(&operator, &fleet, "success", 1.0).await?;
     counted(&operator, &fleet, "failure", 1.0).await?;
-    let told = story::events(cluster, &[&fleet.name]).await?;
-    let begun = told.iter().filter(|event| event.reason == "RotationStarted").count();
-    ensure!(begun == 2, "the events are {told:?}");
+    let (begun, _) = begun_and_completed(cluster, &fleet).await?;
+    ensure!(begun == 2, "{begun} rotations were told to begin");
     finish(cluster, &fleet, operator).await
 }
 

@@ -162,6 +162,28 @@ pub(crate) async fn count(operator: &Operator, fleet: &Fleet, outcome: &str) -> 
     Ok(operator.metrics().await?.value("noderotation_completed_total", &labels).unwrap_or_default())
 }
 
+/// How many rotations of the fleet were told to begin, and to be completed.
+pub(crate) async fn begun_and_completed(cluster: &Cluster, fleet: &Fleet) -> Result<(usize, usize)> {
+    let told = story::events(cluster, &[&fleet.name]).await?;
+    let times = |reason: &str| told.iter().filter(|event| event.reason == reason).count();
+    Ok((times("RotationStarted"), times("RotationCompleted")))
+}
+
+/// A rotation has ended well, and nothing is left of it but its time.
+pub(crate) fn over(sight: &Sight) -> bool {
+    sight.last_rotation_at().is_some() && sight.marks(&["last-rotation-at"]).is_empty()
+}
+
+/// Waits until the rotation is over: the old claim is gone, and no other of those that were there before is touched.
+pub(crate) async fn replaced_alone(cluster: &Cluster, fleet: &Fleet, old: &Old, before: &Sight) -> Result<Sight> {
+    let after = see(cluster, fleet, "the end", over).await?;
+    ensure!(after.claim(&old.claim).is_none(), "{} is still there", old.claim);
+    for claim in before.claims.iter().filter(|claim| claim.name != old.claim) {
+        ensure!(after.claim(&claim.name).is_some_and(|claim| !claim.deleting), "{} was touched", claim.name);
+    }
+    Ok(after)
+}
+
 /// Waits until the old claim is replaced and nothing is left of the rotation but its time and `except`.
 pub(crate) async fn replaced(cluster: &Cluster, fleet: &Fleet, old: &Old, except: &[&str]) -> Result<Sight> {
     let except = [&["last-rotation-at"], except].concat();
