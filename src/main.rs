@@ -13,6 +13,8 @@ mod probe;
 #[cfg(test)]
 mod scripted;
 mod shutdown;
+#[cfg(test)]
+mod sink;
 mod telemetry;
 mod term;
 

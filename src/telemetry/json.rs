@@ -93,26 +93,11 @@ impl Visit for Fields {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::{Arc, Mutex};
-
     use tracing::{info, info_span, warn};
     use tracing_subscriber::prelude::*;
 
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Sink {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().map_err(|_| io::ErrorKind::Other)?.write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::sink::Sink;
 
     /// What is logged, line by line, without the time.
     fn logged(work: impl FnOnce()) -> Vec<String> {
@@ -120,7 +105,7 @@ mod tests {
         let writer = sink.clone();
         let layer = tracing_subscriber::fmt::layer().fmt_fields(JsonFields::new()).event_format(Line).with_writer(move || writer.clone());
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
-        let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+        let text = sink.text();
         let lines = text.lines().map(|line| {
             let value: Value = serde_json::from_str(line).unwrap();
             let time = value["ts"].as_str().unwrap();

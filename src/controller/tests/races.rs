@@ -5,13 +5,13 @@ use noderotation_core::annotation::STATE;
 use super::log::Log;
 use super::*;
 
-impl Bench {
-    fn annotate(&self, collection: &str, name: &str, annotations: &Value) {
-        let mut object = self.api.get(collection, name).unwrap();
-        object["metadata"]["annotations"] = annotations.clone();
-        self.api.put(collection, &object);
-    }
+fn annotate(api: &Api, collection: &str, name: &str, annotations: Value) {
+    let mut object = api.get(collection, name).unwrap();
+    object["metadata"]["annotations"] = annotations;
+    api.put(collection, &object);
+}
 
+impl Bench {
     /// Samples of a phase.
     fn samples(&self, phase: &str) -> bool {
         self.metrics.render().contains(&format!("noderotation_duration_seconds_count{{nodepool=\"pool\",phase=\"{phase}\"}}"))
@@ -30,13 +30,11 @@ async fn t2_a_completion_that_somebody_else_has_written_is_not_told() {
         let anchor = json!({
             ACTIVE_ROTATION: "gone", ACTIVE_ROTATION_STATE: "draining", "noderotation.io/draining-at": "2026-01-07T02:00:00Z"
         });
-        bench.annotate(NODEPOOLS, "pool", &anchor);
+        annotate(&bench.api, NODEPOOLS, "pool", anchor);
         let shared = bench.lead();
         if elsewhere {
             bench.api.before("PATCH nodepools/pool", |api| {
-                let mut pool = api.get(NODEPOOLS, "pool").unwrap();
-                pool["metadata"]["annotations"] = json!({"noderotation.io/last-rotation-at": "2026-01-07T02:10:00Z"});
-                api.put(NODEPOOLS, &pool);
+                annotate(api, NODEPOOLS, "pool", json!({"noderotation.io/last-rotation-at": "2026-01-07T02:10:00Z"}));
             });
         }
         let log = Log::new();
@@ -70,18 +68,13 @@ async fn t18_a_claim_that_goes_during_the_sweep_is_nobodys_failure() {
 
 /// All that a rotation of `old` leaves behind on its way, with or without its anchor.
 fn rotation_of_old(api: &Api, anchor: bool) {
-    let annotate = |collection: &str, name: &str, annotations: Value| {
-        let mut object = api.get(collection, name).unwrap();
-        object["metadata"]["annotations"] = annotations;
-        api.put(collection, &object);
-    };
     // The pass after the sweep does nothing of its own.
     let mut of_pool = json!({"noderotation.io/freeze": "forever"});
     if anchor {
         of_pool[ACTIVE_ROTATION] = json!("old");
     }
-    annotate(NODEPOOLS, "pool", of_pool);
-    annotate(NODECLAIMS, "old", json!({STATE: "pending", "noderotation.io/started-at": "2026-01-07T02:00:00Z"}));
+    annotate(api, NODEPOOLS, "pool", of_pool);
+    annotate(api, NODECLAIMS, "old", json!({STATE: "pending", "noderotation.io/started-at": "2026-01-07T02:00:00Z"}));
     api.put(NODES, &marked("old", "old"));
     api.put(PODS, &placeholder("system", "old"));
 }
