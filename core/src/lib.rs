@@ -14,6 +14,7 @@ pub mod governance;
 pub mod headroom;
 pub mod karpenter;
 pub mod missed_window;
+pub mod name;
 pub mod nearest;
 pub mod placeholder;
 pub mod policy;

@@ -1,10 +1,14 @@
 //! Reads: the first look from the watch caches, every further one live.
+//!
+//! An object is asked for by a list of its name, not by a GET: that many of them are not there is the ordinary course of a
+//! rotation, and a list says so without a failed request in the API server's metrics and audit log.
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{Api, ListParams};
 use kube::{Resource, ResourceExt};
 use noderotation_core::karpenter::{NodeClaim, NodePool};
+use noderotation_core::name::is_subdomain;
 use noderotation_core::placeholder;
 use noderotation_core::resolve;
 use noderotation_core::rotation::observation::{CloseUp, Look, Observation};
@@ -98,8 +102,7 @@ fn set(observation: &mut Observation, change: impl FnOnce(&mut CloseUp)) {
 async fn close_up(context: &Context, observation: &Observation, name: &str) -> Result<CloseUp, Error> {
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), &context.settings.namespace);
     let placeholder_name = placeholder::name(name);
-    let placeholder = async { pods.get_opt(&placeholder_name).await.map_err(reading(format!("Pod {placeholder_name}"))) };
-    let (claim, placeholder) = tokio::try_join!(get::<NodeClaim>(context, name), placeholder)?;
+    let (claim, placeholder) = tokio::try_join!(get::<NodeClaim>(context, name), named(pods, &placeholder_name))?;
     let mut close_up = CloseUp { name: name.to_owned(), claim, placeholder, ..CloseUp::default() };
     let host = close_up.bound_to().map(str::to_owned);
     let surge_claim = surge_claim_name(observation, &close_up, host.as_deref());
@@ -149,11 +152,22 @@ where
     }
 }
 
-/// A quorum read; `None` when the object does not exist.
 async fn get<K>(context: &Context, name: &str) -> Result<Option<K>, Error>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
 {
-    let api: Api<K> = Api::all(context.client.clone());
-    api.get_opt(name).await.map_err(reading(format!("{} {name}", K::kind(&()))))
+    named(Api::all(context.client.clone()), name).await
+}
+
+/// A quorum read; `None` when the object does not exist. The name may come from an annotation, so that it can be any text.
+async fn named<K>(api: Api<K>, name: &str) -> Result<Option<K>, Error>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
+{
+    if !is_subdomain(name) {
+        return Ok(None);
+    }
+    let params = ListParams::default().fields(&format!("metadata.name={name}"));
+    let found = api.list(&params).await.map_err(reading(format!("{} {name}", K::kind(&()))))?;
+    Ok(found.items.into_iter().next())
 }

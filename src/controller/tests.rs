@@ -232,9 +232,26 @@ async fn a_lost_race_is_decided_anew_five_times_and_then_waits_without_a_word() 
         assert_eq!(action, Action::requeue(Duration::from_secs(30)), "{lost} lost");
         let tries = bench.api.asked().iter().filter(|line| line.starts_with("PATCH nodepools/pool")).count();
         // Each try is decided from a pool that was read again.
-        let reads = bench.api.asked().iter().filter(|line| line.starts_with("GET nodepools/pool")).count();
+        let reads = bench.api.asked().iter().filter(|line| *line == "READ nodepools/pool").count();
         assert!(reads >= tries, "{lost} lost: {reads} reads, {tries} tries");
         assert!(bench.counted("noderotation_reconcile_total{result=\"success\"} 1"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_anchor_that_can_be_nobodys_name_is_not_asked_for_and_not_kept() {
+    for absurd in ["a b", "?limit=1", "../pool", "a,metadata.name!=a", "A", "\u{e9}", " "] {
+        let bench = Bench::new();
+        let mut pool = bench.api.get(NODEPOOLS, "pool").unwrap();
+        pool["metadata"]["annotations"] = json!({ACTIVE_ROTATION: absurd});
+        bench.api.put(NODEPOOLS, &pool);
+        let shared = bench.lead();
+        for _ in 0..3 {
+            bench.pass(&shared).await.unwrap();
+        }
+        assert_eq!(bench.annotation(NODEPOOLS, "pool", ACTIVE_ROTATION).as_deref(), Some("old"), "{absurd}");
+        let asked = bench.api.asked();
+        assert!(!asked.iter().any(|line| line.ends_with(&format!("/{absurd}"))), "{absurd}: {asked:?}");
     }
 }
 

@@ -48,11 +48,11 @@ const fn need(group: &'static str, resource: &'static str, verbs: &'static [&'st
 
 /// Everything that leading takes. The chart's roles grant just this, beside what admission takes.
 pub(super) const NEEDS: [Need; 12] = [
-    need("karpenter.sh", "nodepools", &["get", "list", "watch", "patch"], Scope::Cluster),
-    need("karpenter.sh", "nodeclaims", &["get", "list", "watch", "patch", "delete"], Scope::Cluster),
-    need("", "nodes", &["get", "list", "watch", "patch"], Scope::Cluster),
+    need("karpenter.sh", "nodepools", &["list", "watch", "patch"], Scope::Cluster),
+    need("karpenter.sh", "nodeclaims", &["list", "watch", "patch", "delete"], Scope::Cluster),
+    need("", "nodes", &["list", "watch", "patch"], Scope::Cluster),
     need("", "pods", &["list"], Scope::Cluster),
-    need("", "pods", &["get", "list", "watch", "create", "delete"], Scope::Namespace),
+    need("", "pods", &["list", "watch", "create", "delete"], Scope::Namespace),
     Need { vital: false, ..need("policy", "poddisruptionbudgets", &["list"], Scope::Cluster) },
     need("noderotation.io", "rotationpolicies", &["list", "watch"], Scope::Cluster),
     Need { vital: false, ..need("noderotation.io", "rotationpolicies/status", &["patch"], Scope::Cluster) },

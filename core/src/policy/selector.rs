@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fault::{Fault, FaultCode};
 use super::reader::{Field, Reader};
+use crate::name::{is_label_key, is_label_name};
 
 /// More entries than anybody writes, of `matchLabels` and of `matchExpressions` each; as the schema has it.
 pub(super) const MOST_REQUIREMENTS: usize = 64;
@@ -152,7 +153,7 @@ fn operator(reader: &mut Reader, field: &Field<'_>) -> Option<Operator> {
 }
 
 fn check_value(reader: &mut Reader, field: &Field<'_>, text: &str) {
-    if !text.is_empty() && !is_name(text) {
+    if !text.is_empty() && !is_label_name(text) {
         reader.fault(
             FaultCode::Invalid,
             field,
@@ -165,29 +166,6 @@ fn check_key(reader: &mut Reader, field: &Field<'_>) {
     if !field.value.as_str().is_some_and(is_label_key) {
         reader.fault(FaultCode::Invalid, field, "is not a label key; write a name such as team, or prefix/name such as example.com/team");
     }
-}
-
-/// `name` or `dns-subdomain/name`, as the API server defines a label key.
-pub(super) fn is_label_key(key: &str) -> bool {
-    match key.split_once('/') {
-        Some((prefix, name)) => is_subdomain(prefix) && is_name(name),
-        None => is_name(key),
-    }
-}
-
-fn is_name(text: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    text.len() <= 63 && text.chars().all(inner) && ends_are(text, |c| c.is_ascii_alphanumeric())
-}
-
-pub(crate) fn is_subdomain(text: &str) -> bool {
-    let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let part = |part: &str| part.chars().all(|c| lower(c) || c == '-') && ends_are(part, lower);
-    text.len() <= 253 && text.split('.').all(part)
-}
-
-fn ends_are(text: &str, rule: impl Fn(char) -> bool) -> bool {
-    text.chars().next().is_some_and(&rule) && text.chars().next_back().is_some_and(&rule)
 }
 
 #[cfg(test)]
@@ -218,18 +196,6 @@ mod tests {
         assert_eq!(empty.specificity(), 0);
         let twice = selector(&json!({"matchLabels": {"a": "1"}, "matchExpressions": [{"key": "a", "operator": "Exists"}]})).unwrap();
         assert_eq!(twice.specificity(), 2);
-    }
-
-    #[test]
-    fn keys_are_those_of_the_api_server() {
-        let long = |count: usize| "a".repeat(count);
-        // The parts of a prefix are bounded only together.
-        for key in ["a", "A_1.b-c", "a/b", "x.y-z/B", &long(63), &format!("{}/{}", long(253), long(63))] {
-            assert!(is_label_key(key), "{key}");
-        }
-        for key in ["", "-a", "a.", "a b", "/a", "a/", "a/b/c", "A/b", "a_b/c", "a..b/c", "-a/b", &long(64), &format!("{}/a", long(254))] {
-            assert!(!is_label_key(key), "{key}");
-        }
     }
 
     #[test]

@@ -13,9 +13,10 @@ use serde_json::Value;
 use super::fault::{Fault, FaultCode};
 use super::governing::{AgeThreshold, Governing};
 use super::reader::{Field, Reader, Zero};
-use super::selector::{self, Selector, is_label_key};
+use super::selector::{self, Selector};
 use super::windows;
 use crate::annotation::{HOSTNAME_LABEL, NODEPOOL_LABEL};
+use crate::name::is_label_key;
 
 /// Node labels that the surge shares with the candidate unless the policy says otherwise.
 pub const DEFAULT_REQUIRED_KEYS: [&str; 3] = ["topology.kubernetes.io/zone", "kubernetes.io/arch", "karpenter.sh/capacity-type"];

@@ -111,7 +111,7 @@ impl Api {
 
     /// The requests that change something.
     pub(super) fn writes(&self) -> Vec<String> {
-        self.asked().into_iter().filter(|line| !line.starts_with("GET") && !line.starts_with("LIST")).collect()
+        self.asked().into_iter().filter(|line| !(line.starts_with("READ") || line.starts_with("LIST"))).collect()
     }
 
     async fn answer(self, request: Request<Body>) -> Result<Response<Body>, std::convert::Infallible> {
@@ -185,8 +185,12 @@ impl Wanted {
         }
     }
 
+    /// `READ` is a list of one name.
     fn line(&self, parts: &Parts) -> String {
         let Some(name) = &self.name else {
+            if let Some(name) = self.fields.strip_prefix("metadata.name=") {
+                return format!("READ {}/{name}", self.collection);
+            }
             let accept = parts.headers.get("accept").and_then(|value| value.to_str().ok()).unwrap_or_default();
             let metadata = if accept.contains("PartialObjectMetadataList") { " (metadata)" } else { "" };
             let verb = if parts.method == "GET" { "LIST" } else { parts.method.as_str() };
@@ -201,7 +205,12 @@ impl Wanted {
             Some((key, value)) => labels[key] == value,
             None => term.is_empty() || labels.get(term).is_some(),
         };
-        let field = self.fields.strip_prefix("spec.nodeName=").is_none_or(|node| object["spec"]["nodeName"] == node);
+        let field = match self.fields.split_once('=') {
+            Some(("metadata.name", name)) => object["metadata"]["name"] == name,
+            Some(("spec.nodeName", node)) => object["spec"]["nodeName"] == node,
+            Some((other, _)) => panic!("{other}"),
+            None => true,
+        };
         key.starts_with(&format!("{}/{}", self.collection, self.namespace)) && self.labels.split(',').all(label) && field
     }
 }
@@ -221,11 +230,10 @@ impl State {
         };
         let condition = if parts.method == "DELETE" { &body["preconditions"] } else { &body["metadata"] };
         let fits = |field: &str| condition[field].is_null() || condition[field] == object["metadata"][field];
-        if parts.method != "GET" && !(fits("uid") && fits("resourceVersion")) {
+        if !(fits("uid") && fits("resourceVersion")) {
             return refusal(409, "Conflict");
         }
         match parts.method.as_str() {
-            "GET" => {}
             "PATCH" => {
                 merge(object, body);
                 self.version += 1;

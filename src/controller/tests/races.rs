@@ -90,7 +90,7 @@ async fn t20_a_rotation_that_begins_during_the_sweep_keeps_its_marks() {
         }
         let shared = bench.lead();
         // Only the sweep counts here.
-        bench.api.refuse_next("GET", 500, "InternalError", 100);
+        bench.api.refuse_next("READ", 500, "InternalError", 100);
         let _failed = bench.pass(&shared).await;
         assert_eq!(bench.annotation(NODES, "old", SURGE_FOR).is_some(), begins.is_some(), "{begins:?}");
         let state = bench.annotation(NODECLAIMS, "old", STATE);
