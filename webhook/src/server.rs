@@ -4,6 +4,7 @@
 //! a stop goes slowly: first every answer asks to close its connection while new ones are still accepted, then what is
 //! left is drained, and only then cut (faults.md 0.1).
 
+mod crowd;
 mod exchange;
 #[cfg(test)]
 mod tests;
@@ -19,12 +20,13 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use noderotation_cert::resolver::Resolver;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
+use crowd::{Crowd, Place};
 pub use exchange::Exchange;
 
 /// Bounds on what callers can make the server hold or wait for.
@@ -41,7 +43,7 @@ pub struct Limits {
     pub request: Duration,
     /// Bytes of a body.
     pub body: usize,
-    /// Connections at a time; more wait to be accepted.
+    /// Connections at a time; for one more, one that asks nothing has to go.
     pub connections: usize,
     /// After the stop: accept, and close after each answer, this long.
     pub lame_duck: Duration,
@@ -87,7 +89,7 @@ pub fn tls(resolver: Resolver) -> Result<Arc<ServerConfig>, Error> {
 /// Serves until `stop` is cancelled, and then as long as the limits say.
 pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, limits: Limits, observer: Observer, stop: CancellationToken) {
     let connection = Arc::new(Shared { acceptor: TlsAcceptor::from(tls), limits, observer, closing: AtomicBool::new(false) });
-    let permits = Arc::new(Semaphore::new(limits.connections));
+    let crowd = Crowd::new(limits.connections);
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     let end = lame_duck(&stop, &connection);
@@ -96,11 +98,11 @@ pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, limits: Limits
         // Finished connections are let go as new ones come.
         while connections.try_join_next().is_some() {}
         let accepted = tokio::select! {
-            accepted = accept(&listener, &permits) => accepted,
+            accepted = accept(&listener, &crowd) => accepted,
             () = &mut end => break,
         };
-        if let Some((stream, permit)) = accepted {
-            connections.spawn(Arc::clone(&connection).run(stream, permit, graceful.watcher()));
+        if let Some((stream, place)) = accepted {
+            connections.spawn(Arc::clone(&connection).run(stream, place, graceful.watcher()));
         }
     }
     drop(listener);
@@ -118,10 +120,9 @@ async fn lame_duck(stop: &CancellationToken, shared: &Shared) {
     tokio::time::sleep(shared.limits.lame_duck).await;
 }
 
-async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    let permit = Arc::clone(permits).acquire_owned().await.ok()?;
+async fn accept(listener: &TcpListener, crowd: &Arc<Crowd>) -> Option<(TcpStream, Place)> {
     match listener.accept().await {
-        Ok((stream, _)) => Some((stream, permit)),
+        Ok((stream, _)) => crowd.admit().await.map(|place| (stream, place)),
         Err(error) => {
             debug!(error = %error, "accepting failed");
             // Out of descriptors, most likely: leave room for others to close theirs.
@@ -140,16 +141,25 @@ struct Shared {
 }
 
 impl Shared {
-    async fn run(self: Arc<Self>, stream: TcpStream, permit: OwnedSemaphorePermit, watcher: Watcher) {
-        // Held as long as the connection is.
-        let _permit = permit;
+    /// From the handshake to the end of the connection.
+    async fn run(self: Arc<Self>, stream: TcpStream, place: Place, watcher: Watcher) {
+        tokio::select! {
+            () = self.attend(stream, &place, watcher) => {}
+            () = place.sent_away() => debug!("a connection is cut to make room for another"),
+        }
+    }
+
+    async fn attend(&self, stream: TcpStream, place: &Place, watcher: Watcher) {
         let Ok(Ok(tls)) = tokio::time::timeout(self.limits.handshake, self.acceptor.accept(stream)).await else {
             return;
         };
         let (asked, asking) = watch::channel(());
-        let service = service_fn(|request| {
+        let service = service_fn(async |request| {
+            place.asks();
             asked.send_replace(());
-            exchange::answer(request, &self)
+            let answer = exchange::answer(request, self).await;
+            place.answered();
+            answer
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

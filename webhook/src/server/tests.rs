@@ -157,6 +157,31 @@ async fn a_caller_that_never_asks_is_let_go_sooner_than_one_that_has_asked() {
     assert_eq!(read_all(&mut idle).await, "");
 }
 
+#[tokio::test]
+async fn callers_that_only_take_up_room_make_way_for_one_that_asks() {
+    let patient = Limits { handshake: LONG, first: LONG, head: LONG, connections: 8, ..quick() };
+    let running = start(patient).await;
+    let mut known = connect(&running, &["http/1.1"]).await.unwrap();
+    let head = format!("POST {VALIDATE} HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}");
+    let mut answer = [0; 1024];
+    known.write_all(head.as_bytes()).await.unwrap();
+    assert!(known.read(&mut answer).await.unwrap() > 0);
+    // Some say nothing before the handshake, some after it.
+    let mut silent = Vec::new();
+    let crowding = async {
+        for number in 0..40 {
+            silent.push(TcpStream::connect(running.address).await.unwrap());
+            if number % 8 == 0 {
+                let _shaken = connect(&running, &["http/1.1"]).await.unwrap();
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), crowding).await.expect("no room was made");
+    probe(running.address, NAME, &running.material.bundle).await.unwrap();
+    known.write_all(head.as_bytes()).await.unwrap();
+    assert!(known.read(&mut answer).await.unwrap() > 0, "whoever has asked before was sent away for one who has not");
+}
+
 #[tokio::test(start_paused = true)]
 async fn patience_is_short_before_the_first_request_and_longer_than_the_api_servers_after_it() {
     let limits = Limits::default();
