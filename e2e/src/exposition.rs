@@ -27,6 +27,17 @@ impl Exposition {
         })
     }
 
+    /// The sum over all series of that name.
+    #[must_use]
+    pub fn sum(&self, name: &str) -> f64 {
+        let values = self.text.lines().filter_map(|line| {
+            let (series, value) = line.rsplit_once(' ')?;
+            let series_name = series.split('{').next()?;
+            (series_name == name).then(|| value.parse::<f64>().ok()).flatten()
+        });
+        values.sum()
+    }
+
     /// The lines of series whose name begins so and which have the label.
     #[must_use]
     pub fn lines(&self, name: &str, label: (&str, &str)) -> Vec<&str> {
@@ -38,6 +49,11 @@ impl Exposition {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_series_of_one_name_are_added_up() {
+        assert_eq!(["a_total", "b", "c"].map(|name| exposition().sum(name)), [2.0, 1.0, 0.0]);
+    }
 
     fn exposition() -> Exposition {
         let text = "# HELP a_total Ends.\n# TYPE a_total counter\na_total{nodepool=\"x\",outcome=\"success\"} 2\na_total{nodepool=\"x\",outcome=\"failure\"} 0\nb 1\nb_more 7\n";

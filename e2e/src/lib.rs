@@ -10,6 +10,7 @@
 //! what the operator's own validation says. Its errors are for the person who runs it, hence `anyhow`.
 
 pub mod audit;
+pub mod balancer;
 pub mod chart;
 pub mod cluster;
 pub mod component;
@@ -19,8 +20,10 @@ pub mod folder;
 pub mod gate;
 pub mod http;
 pub mod kubeconfig;
+pub mod load;
 pub mod namespace;
 pub mod operator;
+pub mod other;
 pub mod pki;
 pub mod port;
 pub mod process;

@@ -104,7 +104,19 @@ impl Operator {
     /// # Errors
     /// When it ends instead, or takes too long; with what it said last.
     pub async fn wait_ready(&mut self) -> Result<()> {
-        let outcome = until("the operator to be ready and to lead", READY, async || {
+        self.wait("the operator to be ready and to lead", true).await
+    }
+
+    /// Waits until it says that it is ready, whether or not it leads.
+    ///
+    /// # Errors
+    /// When it ends instead, or takes too long; with what it said last.
+    pub async fn wait_serving(&mut self) -> Result<()> {
+        self.wait("the operator to be ready", false).await
+    }
+
+    async fn wait(&mut self, what: &str, leading: bool) -> Result<()> {
+        let outcome = until(what, READY, async || {
             if let Err(ended) = self.process.check() {
                 return Ok(Look::Done(Err(ended)));
             }
@@ -112,10 +124,32 @@ impl Operator {
             if answer.status != 200 {
                 return Ok(Look::NotYet(answer.body));
             }
-            let leads = self.metrics().await?.value("noderotation_leader", &[]) == Some(1.0);
-            Ok(if leads { Look::Done(Ok(())) } else { Look::NotYet("ready, but it does not lead".to_owned()) })
+            let enough = !leading || self.leads().await?;
+            Ok(if enough { Look::Done(Ok(())) } else { Look::NotYet("ready, but it does not lead".to_owned()) })
         });
         outcome.await?
+    }
+
+    /// Whether it says that it leads.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn leads(&self) -> Result<bool> {
+        Ok(self.metrics().await?.value("noderotation_leader", &[]) == Some(1.0))
+    }
+
+    /// Where it answers probes, on 127.0.0.1.
+    #[must_use]
+    pub fn probe(&self) -> u16 {
+        self.probe
+    }
+
+    /// Bytes of memory that are its own now.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn resident(&self) -> Result<u64> {
+        self.process.resident()
     }
 
     /// What it exposes at /metrics now.

@@ -67,6 +67,19 @@ impl Process {
         &self.log
     }
 
+    /// Bytes of memory that are its own now.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn resident(&self) -> Result<u64> {
+        let id = self.child.id().with_context(|| format!("{} has ended", self.name))?;
+        let path = format!("/proc/{id}/status");
+        let status = fs::read_to_string(&path).with_context(|| format!("reading {path}"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")).and_then(|number| number.parse::<u64>().ok());
+        Ok(kibibytes.with_context(|| format!("{path} does not say VmRSS"))? * 1024)
+    }
+
     /// Succeeds while it runs.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! everything. A test brings its own NodePool and its own operator process, so it can be run alone: name it, or a part of
 //! its name, on the command line.
 
+mod admit_always;
 mod admit_schema;
 mod admit_webhook;
 mod bed;
@@ -70,6 +71,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
     let modules = [
         admit_schema::trials,
         admit_webhook::trials,
+        admit_always::trials,
         rotate_completes::trials,
         rotate_recovers::trials,
         rotate_survives::trials,
