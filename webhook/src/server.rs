@@ -4,6 +4,7 @@
 //! a stop goes slowly: first every answer asks to close its connection while new ones are still accepted, then what is
 //! left is drained, and only then cut (faults.md 0.1).
 
+mod body;
 mod crowd;
 mod exchange;
 #[cfg(test)]
@@ -20,14 +21,18 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use noderotation_cert::resolver::Resolver;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
+use body::Room;
 use crowd::{Crowd, Place};
 pub use exchange::Exchange;
+
+/// Each takes less than a millisecond and, of the worst body that is read at all, some 30 MiB.
+const JUDGEMENTS_AT_A_TIME: usize = 2;
 
 /// Bounds on what callers can make the server hold or wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +93,7 @@ pub fn tls(resolver: Resolver) -> Result<Arc<ServerConfig>, Error> {
 
 /// Serves until `stop` is cancelled, and then as long as the limits say.
 pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, limits: Limits, observer: Observer, stop: CancellationToken) {
-    let connection = Arc::new(Shared { acceptor: TlsAcceptor::from(tls), limits, observer, closing: AtomicBool::new(false) });
+    let connection = Arc::new(Shared::new(TlsAcceptor::from(tls), limits, observer));
     let crowd = Crowd::new(limits.connections);
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
@@ -138,9 +143,16 @@ struct Shared {
     limits: Limits,
     observer: Observer,
     closing: AtomicBool,
+    room: Room,
+    judgements: Semaphore,
 }
 
 impl Shared {
+    fn new(acceptor: TlsAcceptor, limits: Limits, observer: Observer) -> Self {
+        let (closing, room, judgements) = (AtomicBool::new(false), Room::default(), Semaphore::new(JUDGEMENTS_AT_A_TIME));
+        Self { acceptor, limits, observer, closing, room, judgements }
+    }
+
     /// From the handshake to the end of the connection.
     async fn run(self: Arc<Self>, stream: TcpStream, place: Place, watcher: Watcher) {
         tokio::select! {

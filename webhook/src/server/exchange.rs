@@ -5,14 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Body, Bytes, Incoming};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use jiff::Timestamp;
 use tracing::{error, info};
 
-use super::{Limits, Shared};
+use super::Shared;
+use super::body::Unread;
 use crate::registration::{MUTATE, VALIDATE};
 use crate::review::{Answer, Review};
 use crate::{default, validate};
@@ -37,7 +38,7 @@ enum Outcome {
 /// Answers a request; there is always an answer.
 pub(super) async fn answer(request: Request<Incoming>, shared: &Shared) -> Result<Response<Full<Bytes>>, Infallible> {
     let begun = Instant::now();
-    let outcome = judge(request, shared.limits).await;
+    let outcome = judge(request, shared).await;
     (shared.observer)(&summary(&outcome, begun));
     let mut response = match outcome {
         Outcome::Answered(review, answer) => {
@@ -52,7 +53,7 @@ pub(super) async fn answer(request: Request<Incoming>, shared: &Shared) -> Resul
     Ok(response)
 }
 
-async fn judge(request: Request<Incoming>, limits: Limits) -> Outcome {
+async fn judge(request: Request<Incoming>, shared: &Shared) -> Outcome {
     let respond: fn(&Review) -> Answer = match request.uri().path() {
         MUTATE => default::answer,
         VALIDATE => |review: &Review| validate::answer(review, Timestamp::now()),
@@ -69,10 +70,12 @@ async fn judge(request: Request<Incoming>, limits: Limits) -> Outcome {
     if !is_json(request.headers()) {
         return Outcome::Unanswerable(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the content type is not application/json".to_owned());
     }
-    let body = match body(request, limits).await {
+    let body = match shared.room.read(request, shared.limits).await {
         Ok(body) => body,
-        Err(outcome) => return outcome,
+        Err(Unread(status, words)) => return Outcome::Unanswerable(status, words),
     };
+    // A body that is read takes memory, and nothing here waits for anything but the processor.
+    let _turn = shared.judgements.acquire().await.ok();
     match Review::read(&body) {
         Ok(review) => {
             let answer = guarded(respond, &review);
@@ -85,20 +88,6 @@ async fn judge(request: Request<Incoming>, limits: Limits) -> Outcome {
 /// A panic is answered too, and with a refusal: a connection that breaks off would leave the caller without a reason.
 fn guarded(respond: fn(&Review) -> Answer, review: &Review) -> Answer {
     catch_unwind(AssertUnwindSafe(|| respond(review))).unwrap_or(Answer::Broken)
-}
-
-async fn body(request: Request<Incoming>, limits: Limits) -> Result<Bytes, Outcome> {
-    let too_large = || Outcome::Unanswerable(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than {} bytes", limits.body));
-    let announced = request.body().size_hint().lower();
-    if announced > u64::try_from(limits.body).unwrap_or(u64::MAX) {
-        return Err(too_large());
-    }
-    match tokio::time::timeout(limits.request, Limited::new(request.into_body(), limits.body).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Outcome::Unanswerable(StatusCode::BAD_REQUEST, "the body broke off".to_owned())),
-        Err(_) => Err(Outcome::Unanswerable(StatusCode::REQUEST_TIMEOUT, "the body did not come in time".to_owned())),
-    }
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -129,6 +129,33 @@ async fn what_is_no_review_is_told_so() {
 }
 
 #[tokio::test]
+async fn a_body_that_would_take_much_memory_is_not_read() {
+    let running = start(Limits { request: LONG, ..Limits::default() }).await;
+    let head = format!("POST {VALIDATE} HTTP/1.1\r\nContent-Type: application/json");
+    // Whole, and as what stands in a text of a review that is too old.
+    for (body, code) in [(format!("[{}0]", "{\"\":0},".repeat(20_000)), "413"), (format!("{{\"a\":\"{}\"}}", "[,{:".repeat(20_000)), "400")]
+    {
+        let answer = ask(&running, &head, &body).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn large_bodies_that_do_not_come_keep_no_small_one_waiting() {
+    let running = start(Limits { request: LONG, ..Limits::default() }).await;
+    let head = |length: usize| {
+        format!("POST {VALIDATE} HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n")
+    };
+    let mut stalled = Vec::new();
+    for _ in 0..20 {
+        let mut stream = connect(&running, &["http/1.1"]).await.unwrap();
+        stream.write_all(head(1 << 20).as_bytes()).await.unwrap();
+        stalled.push(stream);
+    }
+    probe(running.address, NAME, &running.material.bundle).await.unwrap();
+}
+
+#[tokio::test]
 async fn only_http_1_is_spoken() {
     let running = start(quick()).await;
     let stream = connect(&running, &["h2", "http/1.1"]).await.unwrap();
