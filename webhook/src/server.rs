@@ -24,11 +24,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
 use body::Room;
-use crowd::{Crowd, Place};
+use crowd::{Crowd, Place, Shown};
 pub use exchange::Exchange;
 
 /// Each takes less than a millisecond and, of the worst body that is read at all, some 30 MiB.
@@ -161,8 +162,14 @@ impl Shared {
         }
     }
 
+    async fn shake_hands(&self, stream: TcpStream, place: &Place) -> std::io::Result<TlsStream<TcpStream>> {
+        stream.peek(&mut [0]).await?;
+        place.waits(Shown::Speech);
+        self.acceptor.accept(stream).await
+    }
+
     async fn attend(&self, stream: TcpStream, place: &Place, watcher: Watcher) {
-        let Ok(Ok(tls)) = tokio::time::timeout(self.limits.handshake, self.acceptor.accept(stream)).await else {
+        let Ok(Ok(tls)) = tokio::time::timeout(self.limits.handshake, self.shake_hands(stream, place)).await else {
             return;
         };
         let (asked, asking) = watch::channel(());
@@ -170,7 +177,7 @@ impl Shared {
             place.asks();
             asked.send_replace(());
             let answer = exchange::answer(request, self).await;
-            place.answered();
+            place.waits(Shown::Request);
             answer
         });
         let connection = http1::Builder::new()

@@ -1,8 +1,8 @@
 //! Who is connected, and who has to go when there is no room (D12).
 //!
-//! A caller that has never asked goes first, of several the one that has been here longest; then the one that has been
-//! silent longest since its last answer. Nobody is sent away in the middle of a request: the API server never repeats
-//! one. So connections that only take up room cannot keep the API server out.
+//! Whoever has said nothing goes first, then whoever has shaken hands and asked nothing, then whoever has been silent
+//! longest since an answer; of several the one that has been so for the longest time. Nobody is sent away in the middle of
+//! a request: the API server never repeats one. So connections that only take up room cannot keep the API server out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,34 @@ pub(super) struct Crowd {
     waiting: Mutex<Waiting>,
 }
 
-/// Those who could be sent away, the longest silent first.
+/// What a caller has shown of itself. Declared in the order in which callers have to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Shown {
+    /// Not a byte.
+    Nothing,
+    /// That it speaks, but has asked nothing.
+    Speech,
+    /// A request, which was answered.
+    Request,
+}
+
+/// Since when a caller has shown no more than that, as a number that grows.
+type Rank = (Shown, u64);
+
+/// Those who could be sent away.
 #[derive(Default)]
 struct Waiting {
     next: u64,
-    /// Have never asked.
-    strangers: BTreeMap<u64, Arc<Notify>>,
-    /// Have been answered, and may ask again.
-    guests: BTreeMap<u64, Arc<Notify>>,
+    callers: BTreeMap<Rank, Arc<Notify>>,
+}
+
+impl Waiting {
+    fn enter(&mut self, shown: Shown, leave: &Arc<Notify>) -> Rank {
+        self.next += 1;
+        let rank = (shown, self.next);
+        self.callers.insert(rank, Arc::clone(leave));
+        rank
+    }
 }
 
 impl Crowd {
@@ -40,17 +60,12 @@ impl Crowd {
             }
         };
         let leave = Arc::new(Notify::new());
-        let mut waiting = self.waiting();
-        let number = waiting.number();
-        waiting.strangers.insert(number, Arc::clone(&leave));
-        drop(waiting);
-        Some(Place { crowd: Arc::clone(self), number: Mutex::new(Some(number)), leave, _permit: permit })
+        let rank = self.waiting().enter(Shown::Nothing, &leave);
+        Some(Place { crowd: Arc::clone(self), rank: Mutex::new(Some(rank)), leave, _permit: permit })
     }
 
     fn send_one_away(&self) {
-        let mut waiting = self.waiting();
-        let first = waiting.strangers.pop_first().or_else(|| waiting.guests.pop_first());
-        if let Some((_, leave)) = first {
+        if let Some((_, leave)) = self.waiting().callers.pop_first() {
             leave.notify_one();
         }
     }
@@ -60,39 +75,28 @@ impl Crowd {
     }
 }
 
-impl Waiting {
-    fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next
-    }
-}
-
 /// The place of one caller; free again when dropped.
 pub(super) struct Place {
     crowd: Arc<Crowd>,
     /// Under which it waits; none in the middle of a request.
-    number: Mutex<Option<u64>>,
+    rank: Mutex<Option<Rank>>,
     leave: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Place {
-    /// The caller asks: from now on it cannot be sent away.
-    pub(super) fn asks(&self) {
-        let number = self.number.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(number) = number {
-            let mut waiting = self.crowd.waiting();
-            let _waited = waiting.strangers.remove(&number).or_else(|| waiting.guests.remove(&number));
-        }
+    /// The caller waits, having shown this.
+    pub(super) fn waits(&self, shown: Shown) {
+        self.asks();
+        let rank = self.crowd.waiting().enter(shown, &self.leave);
+        *self.rank.lock().unwrap_or_else(PoisonError::into_inner) = Some(rank);
     }
 
-    /// The caller is answered.
-    pub(super) fn answered(&self) {
-        let mut waiting = self.crowd.waiting();
-        let number = waiting.number();
-        waiting.guests.insert(number, Arc::clone(&self.leave));
-        drop(waiting);
-        *self.number.lock().unwrap_or_else(PoisonError::into_inner) = Some(number);
+    /// The caller asks: from now on it cannot be sent away.
+    pub(super) fn asks(&self) {
+        if let Some(rank) = self.rank.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.crowd.waiting().callers.remove(&rank);
+        }
     }
 
     /// Ends when the caller has to go.
@@ -122,18 +126,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_has_never_asked_goes_first_and_whoever_is_being_answered_never() {
+    async fn whoever_has_shown_least_goes_first_and_whoever_is_being_answered_never() {
         let crowd = Crowd::new(4);
-        let (busy, guest, older, newer) = (admit(&crowd).await, admit(&crowd).await, admit(&crowd).await, admit(&crowd).await);
+        let (busy, guest, newer, older) = (admit(&crowd).await, admit(&crowd).await, admit(&crowd).await, admit(&crowd).await);
         guest.asks();
-        guest.answered();
+        guest.waits(Shown::Request);
         busy.asks();
+        newer.waits(Shown::Speech);
         // Each waits until the one that has to go has gone.
         let mut first = Box::pin(crowd.admit());
         assert!((&mut first).now_or_never().is_none());
         assert_eq!([&busy, &guest, &older, &newer].map(must_go), [false, false, true, false]);
         drop(older);
         let first = first.await.unwrap();
+        let mut second = Box::pin(crowd.admit());
+        assert!((&mut second).now_or_never().is_none());
+        // The newest has said less than the one before it.
+        assert_eq!([&busy, &guest, &newer, &first].map(must_go), [false, false, false, true]);
+        drop(first);
+        let first = second.await.unwrap();
+        first.waits(Shown::Speech);
         let mut second = Box::pin(crowd.admit());
         assert!((&mut second).now_or_never().is_none());
         assert_eq!([&busy, &guest, &newer, &first].map(must_go), [false, false, true, false]);
@@ -152,7 +164,7 @@ mod tests {
         let mut fourth = Box::pin(crowd.admit());
         assert!((&mut fourth).now_or_never().is_none());
         assert_eq!([&busy, &first, &second, &third].map(must_go), [false; 4]);
-        busy.answered();
+        busy.waits(Shown::Request);
         drop(busy);
         assert!(fourth.await.is_some());
     }
@@ -163,10 +175,10 @@ mod tests {
         for _ in 0..3 {
             let (one, other) = (admit(&crowd).await, admit(&crowd).await);
             one.asks();
-            one.answered();
+            one.waits(Shown::Request);
             drop((one, other));
         }
         let waiting = crowd.waiting();
-        assert!(waiting.strangers.is_empty() && waiting.guests.is_empty());
+        assert!(waiting.callers.is_empty());
     }
 }
