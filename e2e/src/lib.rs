@@ -9,6 +9,7 @@
 //! the public names (annotations, metrics, events) itself. Only a test compares what the API server says of policies with
 //! what the operator's own validation says. Its errors are for the person who runs it, hence `anyhow`.
 
+pub mod abuse;
 pub mod audit;
 pub mod balancer;
 pub mod chart;

@@ -40,10 +40,9 @@ const JUDGEMENTS_AT_A_TIME: usize = 2;
 pub struct Limits {
     /// A TLS handshake.
     pub handshake: Duration,
-    /// From the handshake to the first request's head, so that silent callers do not take all connections there are.
-    pub first: Duration,
-    /// From the end of an answer to the end of the next request's head. Longer than the 90 s that the API server keeps an
-    /// idle connection, so that it is the API server that closes it.
+    /// From the handshake or the end of an answer to the end of the next request's head. Longer than the 90 s that the API
+    /// server keeps an idle connection, so that it is the API server that closes it; that goes for the first request as
+    /// well, since it opens connections in a burst and keeps those that it did not need.
     pub head: Duration,
     /// A request's body and its answer; shorter than the webhook's `timeoutSeconds`.
     pub request: Duration,
@@ -61,7 +60,6 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             handshake: Duration::from_secs(5),
-            first: Duration::from_secs(10),
             head: Duration::from_secs(110),
             request: Duration::from_secs(4),
             body: 3 << 20,
@@ -198,8 +196,5 @@ impl Shared {
 /// Ends when no request comes, also where hyper does not look at the clock: before the first one, and while a caller does
 /// not read its answer.
 async fn silence(mut asking: watch::Receiver<()>, limits: Limits) {
-    let mut patience = limits.first;
-    while let Ok(Ok(())) = tokio::time::timeout(patience, asking.changed()).await {
-        patience = limits.request + limits.head;
-    }
+    while let Ok(Ok(())) = tokio::time::timeout(limits.request + limits.head, asking.changed()).await {}
 }

@@ -32,19 +32,19 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
 }
 
 /// Several replicas behind the Service's address.
-struct Replicas {
+pub(crate) struct Replicas {
     balancer: Balancer,
-    running: Vec<(Operator, Backend)>,
+    pub(crate) running: Vec<(Operator, Backend)>,
 }
 
 impl Replicas {
-    /// Two that are ready, and behind the Service.
-    async fn start(cluster: &Cluster) -> Result<Self> {
+    /// So many that are ready, and behind the Service.
+    pub(crate) async fn start(cluster: &Cluster, count: usize) -> Result<Self> {
         let address = chart::webhook_address(cluster).await?.parse().context("the Service's address")?;
         let mut replicas = Self { balancer: Balancer::listen(address).await?, running: Vec::new() };
-        // The first must be reached through the Service before it is registered.
-        replicas.add(cluster).await?;
-        replicas.add(cluster).await?;
+        for _ in 0..count {
+            replicas.add(cluster).await?;
+        }
         registered(cluster).await?;
         Ok(replicas)
     }
@@ -88,7 +88,7 @@ impl Replicas {
         Ok(None)
     }
 
-    async fn end(mut self) -> Result<()> {
+    pub(crate) async fn end(mut self) -> Result<()> {
         while !self.running.is_empty() {
             self.remove().await?;
         }
@@ -109,13 +109,13 @@ async fn registered(cluster: &Cluster) -> Result<()> {
     .await
 }
 
-fn load(cluster: &Cluster) -> Result<Load> {
+pub(crate) fn load(cluster: &Cluster) -> Result<Load> {
     let least = std::env::var("ADMISSIONS").ok().map(|text| text.parse()).transpose().context("ADMISSIONS is no number")?;
     Ok(Load::begin(cluster.client(), RATE, least.unwrap_or(FEW)))
 }
 
 /// Not one may have failed.
-async fn none_failed(load: Load, what: &str) -> Result<Report> {
+pub(crate) async fn none_failed(load: Load, what: &str) -> Result<Report> {
     let report = load.end().await?;
     progress(&format!("{what}: {report}"));
     ensure!(report.failures() == 0, "{report}");
@@ -123,14 +123,14 @@ async fn none_failed(load: Load, what: &str) -> Result<Report> {
 }
 
 async fn while_nothing_happens(cluster: &Cluster) -> Result<()> {
-    let replicas = Replicas::start(cluster).await?;
+    let replicas = Replicas::start(cluster, 2).await?;
     none_failed(load(cluster)?, "while nothing happens").await?;
     replicas.end().await
 }
 
 /// As a Deployment with maxSurge 1 and maxUnavailable 0 does it, over and over.
 async fn across_a_rolling_restart(cluster: &Cluster) -> Result<()> {
-    let mut replicas = Replicas::start(cluster).await?;
+    let mut replicas = Replicas::start(cluster, 2).await?;
     let load = load(cluster)?;
     let mut rolls = 0;
     while rolls < 4 || !load.is_enough() {
@@ -144,7 +144,7 @@ async fn across_a_rolling_restart(cluster: &Cluster) -> Result<()> {
 
 /// Somebody else takes the Lease, time and again.
 async fn across_the_loss_of_the_lease(cluster: &Cluster) -> Result<()> {
-    let replicas = Replicas::start(cluster).await?;
+    let replicas = Replicas::start(cluster, 2).await?;
     let load = load(cluster)?;
     let mut losses = 0;
     while losses < 2 || !load.is_enough() {
@@ -167,7 +167,7 @@ async fn across_the_loss_of_the_lease(cluster: &Cluster) -> Result<()> {
 
 /// Another webhook changes each policy after the endpoint has filled it in, so that it is asked once more.
 async fn with_the_endpoint_reinvoked(cluster: &Cluster) -> Result<()> {
-    let replicas = Replicas::start(cluster).await?;
+    let replicas = Replicas::start(cluster, 2).await?;
     let other = Other::register(cluster).await?;
     let before = asked(&replicas).await?;
     let report = none_failed(load(cluster)?, "with the endpoint reinvoked").await;

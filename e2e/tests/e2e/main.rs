@@ -4,6 +4,7 @@
 //! everything. A test brings its own NodePool and its own operator process, so it can be run alone: name it, or a part of
 //! its name, on the command line.
 
+mod admit_abuse;
 mod admit_always;
 mod admit_schema;
 mod admit_webhook;
@@ -72,6 +73,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         admit_schema::trials,
         admit_webhook::trials,
         admit_always::trials,
+        admit_abuse::trials,
         rotate_completes::trials,
         rotate_recovers::trials,
         rotate_survives::trials,

@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, counted, finish, operator, see};
-use crate::scene::{Old, annotate, change, delete, grant_nodes, held_in_pending, hold, measured, release, replaced, told};
+use crate::scene::{Old, annotate, change, delete, grant_nodes, held_in_pending, hold, measured, release, replaced, told, withhold_nodes};
 
 /// A resource that no machine has of its own accord.
 const DEVICE: &str = "e2e.noderotation.io/device";
@@ -109,8 +109,13 @@ async fn a_full_node_asks_for_no_more_than_a_new_one_has(cluster: &Cluster) -> R
     let old = Old::of(&fleet.raise(cluster).await?)?;
     allocatable(cluster, &old.node, "cpu", "2").await?;
     guest(cluster, &fleet, &json!({"requests": {"cpu": CPU}})).await?;
+    withhold_nodes(cluster, &fleet).await?;
     let audit = Audit::from_now(cluster)?;
     fleet.govern(cluster).await?;
+    let sight = see(cluster, &fleet, "the placeholder", |sight| old.pending(sight)).await?;
+    let resources = resources_of_placeholder(cluster, &sight).await?;
+    ensure!(resources.pointer("/requests/cpu") == Some(&json!("900m")), "the placeholder asks for {resources}");
+    grant_nodes(cluster, &fleet).await?;
     replaced(cluster, &fleet, &old, &[]).await?;
     let clamped = told(cluster, &old.claim, "SurgeClamped").await?;
     ensure!(clamped.kind == "Normal" && clamped.note.contains("cpu from 1200m to 900m"), "{clamped}");
@@ -130,10 +135,7 @@ async fn a_device_is_reserved_as_well(cluster: &Cluster) -> Result<()> {
     let spare = add_spare_node(cluster, &fleet, &old).await?;
     fleet.govern(cluster).await?;
     let sight = see(cluster, &fleet, "the placeholder", |sight| old.pending(sight)).await?;
-    let name = sight.placeholders.first().map(|pod| pod.name.clone()).unwrap_or_default();
-    let path = "jsonpath={.spec.containers[0].resources}";
-    let resources = cluster.kubectl(&["get", "pod", &name, "--namespace", chart::NAMESPACE, "--output", path]).await?.accepted()?;
-    let resources: Value = serde_json::from_str(&resources).with_context(|| format!("reading {resources:?}"))?;
+    let resources = resources_of_placeholder(cluster, &sight).await?;
     for list in ["limits", "requests"] {
         let asked = resources.get(list).and_then(|list| list.get(DEVICE));
         ensure!(asked == Some(&json!("1")), "{list} are {resources}");
@@ -145,6 +147,15 @@ async fn a_device_is_reserved_as_well(cluster: &Cluster) -> Result<()> {
     ensure!(after.nodes.len() == 1 && after.has_node(&spare.node), "the nodes are {:?}", after.nodes);
     counted(&operator, &fleet, "success", 1.0).await?;
     finish(cluster, &fleet, operator).await
+}
+
+/// What the container of the placeholder asks for.
+async fn resources_of_placeholder(cluster: &Cluster, sight: &Sight) -> Result<Value> {
+    let placeholder = sight.placeholders.first().context("there is no placeholder")?;
+    let path = "jsonpath={.spec.containers[0].resources}";
+    let arguments = ["get", "pod", &placeholder.name, "--namespace", chart::NAMESPACE, "--output", path];
+    let resources = cluster.kubectl(&arguments).await?.accepted()?;
+    serde_json::from_str(&resources).with_context(|| format!("reading {resources:?}"))
 }
 
 /// Lets a node have so much of a resource, as a device plugin does.
