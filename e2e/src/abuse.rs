@@ -16,8 +16,10 @@ use tokio_rustls::client::TlsStream;
 
 /// Path of the mutating endpoint.
 const PATH: &str = "/mutate-noderotation-io-v1alpha1-rotationpolicy";
-/// Between two bytes of a slow caller, and between two calls of one that was sent away.
+/// Between two bytes of a slow caller.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Between two calls of one that was sent away.
+const REST: Duration = Duration::from_secs(10);
 
 /// How a caller misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,7 +188,7 @@ impl Crowd {
                     loop {
                         // Being cut off is what such a call comes to.
                         drop(target.call(kind).await);
-                        tokio::time::sleep(PAUSE).await;
+                        tokio::time::sleep(REST).await;
                     }
                 });
             }

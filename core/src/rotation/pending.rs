@@ -55,8 +55,9 @@ pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
     if pass.marks.frozen() {
         return Seen::Continue(pass.act(activity(rotation), effects, Next::After(LONG_REQUEUE)));
     }
+    let left = governing.ready_timeout.saturating_sub(elapsed(started_at, pass.now));
     match &rotation.close_up.placeholder {
-        None => create_placeholder(rotation, effects),
+        None => create_placeholder(rotation, effects, left),
         Some(pod) if dead(pod, &rotation.name()) => {
             effects.push(delete_placeholder(pod).into());
             Seen::Continue(pass.act(activity(rotation), effects, Next::Again))
@@ -67,7 +68,7 @@ pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
                 Seen::Continue(pass.act(Activity::Draining(rotation.name()), effects, Next::After(SHORT_REQUEUE)))
             }
             Err(_) => {
-                let mut decision = pass.act(activity(rotation), effects, Next::After(SHORT_REQUEUE));
+                let mut decision = pass.act(activity(rotation), effects, Next::After(waits(left)));
                 decision.notices.extend(obstacle(rotation, pod));
                 Seen::Continue(decision)
             }
@@ -81,6 +82,11 @@ fn activity(rotation: &Rotation<'_>) -> Activity {
 
 fn elapsed(since: Timestamp, now: Timestamp) -> Duration {
     now.duration_since(since).try_into().unwrap_or_default()
+}
+
+/// Until the next look, where nothing happens before: no later than the end of the time that is left, which is strict.
+fn waits(left: Duration) -> Duration {
+    SHORT_REQUEUE.min(left.saturating_add(Duration::from_secs(1)))
 }
 
 /// State, start and surge claim on the claim; marks on both nodes.
@@ -124,13 +130,13 @@ fn protecting(rotation: &Rotation<'_>) -> impl Fn((&Node, Effect)) -> Planned {
     }
 }
 
-fn create_placeholder(rotation: &Rotation<'_>, mut effects: Vec<Planned>) -> Seen<Decision> {
+fn create_placeholder(rotation: &Rotation<'_>, mut effects: Vec<Planned>, left: Duration) -> Seen<Decision> {
     if let Some(Placeholder { mut pod, sizing }) = placeholder(rotation)? {
         pod.annotations_mut().insert(REQUESTS.to_owned(), sizing.requests_line());
         let created = Announcement::PlaceholderCreated { claim: rotation.name(), placeholder: pod.name_any(), sizing: Box::new(sizing) };
         effects.push(Effect::CreatePlaceholder { pod: Box::new(pod) }.then(created));
     }
-    Seen::Continue(rotation.pass.act(activity(rotation), effects, Next::After(SHORT_REQUEUE)))
+    Seen::Continue(rotation.pass.act(activity(rotation), effects, Next::After(waits(left))))
 }
 
 /// Mirror, claim, delete, in this order: the mirror decides the outcome once the claim is gone (I2, §5.3).

@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use serde_json::json;
 
 use crate::bed::{Bed, SOON, counted, finish, operator, see};
-use crate::scene::{Old, begun_and_completed, failed_once, grant_nodes, replaced, withhold_nodes};
+use crate::scene::{Old, begun_and_completed, grant_nodes, replaced, withhold_nodes};
 
 /// What stays on purpose: it says when and how often it failed.
 const RECORD: [&str; 4] = ["last-failure-at", "state", "failed-at", "retry-count"];
@@ -29,7 +29,7 @@ async fn after_ready_timeout(cluster: &Cluster) -> Result<()> {
     let claim = before.claims.first().context("there is no claim")?.name.clone();
     withhold_nodes(cluster, &fleet).await?;
     fleet.govern(cluster).await?;
-    failed_once(cluster, &operator, &fleet).await?;
+    counted(&operator, &fleet, "failure", 1.0).await?;
     let after =
         see(cluster, &fleet, "the end of the rollback", |sight| sight.anchor().is_none() && sight.marks(&RECORD).is_empty()).await?;
     let old = after.claim(&claim).context("the claim is gone")?;
@@ -55,7 +55,7 @@ async fn and_a_later_attempt_succeeds(cluster: &Cluster) -> Result<()> {
     let pauses = [("/spec/surge/retryBackoff", json!("10s")), ("/spec/surge/failurePause", json!("10s"))];
     let hasty = fleet.policy_with(&[&pauses[..], &[("/spec/surge/readyTimeout", json!("1s"))]].concat())?;
     cluster.apply(&hasty.to_string()).await?.accepted()?;
-    failed_once(cluster, &operator, &fleet).await?;
+    counted(&operator, &fleet, "failure", 1.0).await?;
     // In the pause: the next attempt gets its node, however busy the machine is.
     cluster.apply(&fleet.policy_with(&pauses)?.to_string()).await?.accepted()?;
     grant_nodes(cluster, &fleet).await?;
@@ -77,7 +77,7 @@ async fn a_cordon_that_a_person_has_set_stays(cluster: &Cluster) -> Result<()> {
     let pending = see(cluster, &fleet, "the marks", marked).await?;
     let adopted = pending.node(&old.node).is_some_and(|node| node.annotations.contains_key("noderotation.io/cordoned"));
     ensure!(!adopted, "the cordon is marked as the operator's own");
-    failed_once(cluster, &operator, &fleet).await?;
+    counted(&operator, &fleet, "failure", 1.0).await?;
     let cordon = [format!("Node {}: unschedulable", old.node)];
     see(cluster, &fleet, "the end of the rollback", |sight| sight.anchor().is_none() && sight.marks(&RECORD) == cordon).await?;
     finish(cluster, &fleet, operator).await

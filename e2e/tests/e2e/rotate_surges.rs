@@ -10,7 +10,9 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, counted, finish, operator, see};
-use crate::scene::{Old, annotate, change, delete, grant_nodes, held_in_pending, hold, measured, release, replaced, told, withhold_nodes};
+use crate::scene::{
+    Old, annotate, change, delete, grant_nodes, held_in_pending, hold, measured, release, replaced, told, withhold_nodes_beside,
+};
 
 /// A resource that no machine has of its own accord.
 const DEVICE: &str = "e2e.noderotation.io/device";
@@ -109,7 +111,7 @@ async fn a_full_node_asks_for_no_more_than_a_new_one_has(cluster: &Cluster) -> R
     let old = Old::of(&fleet.raise(cluster).await?)?;
     allocatable(cluster, &old.node, "cpu", "2").await?;
     guest(cluster, &fleet, &json!({"requests": {"cpu": CPU}})).await?;
-    withhold_nodes(cluster, &fleet).await?;
+    withhold_nodes_beside(cluster, &fleet, "2", 2000).await?;
     let audit = Audit::from_now(cluster)?;
     fleet.govern(cluster).await?;
     let sight = see(cluster, &fleet, "the placeholder", |sight| old.pending(sight)).await?;

@@ -76,7 +76,12 @@ pub(crate) async fn held_in_draining(cluster: &Cluster, fleet: &Fleet) -> Result
 /// that is there it counts what was asked for, and its smallest machine has a whole CPU.
 pub(crate) async fn withhold_nodes(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
     let used = fleet.size * 600;
-    counted_by_karpenter(cluster, fleet, "cpu", &format!("{used}m")).await?;
+    withhold_nodes_beside(cluster, fleet, &format!("{used}m"), used).await
+}
+
+/// The same where Karpenter counts something else to be in use, as it says and in thousandths of a CPU.
+pub(crate) async fn withhold_nodes_beside(cluster: &Cluster, fleet: &Fleet, said: &str, used: u32) -> Result<()> {
+    counted_by_karpenter(cluster, fleet, "cpu", said).await?;
     change(cluster, "nodepool", &fleet.name, &json!({"spec": {"limits": {"cpu": format!("{}m", used + 900)}}})).await
 }
 
@@ -139,19 +144,6 @@ pub(crate) async fn measured(operator: &Operator, fleet: &Fleet, name: &str, fit
     until(&format!("{name} of {}", fleet.name), SOON, async || {
         let value = operator.metrics().await?.value(name, &[("nodepool", &fleet.name)]);
         Ok(if fits(value) { Look::Done(()) } else { Look::NotYet(format!("{value:?}")) })
-    })
-    .await
-}
-
-/// Waits until a rotation of the fleet has failed, and lets the operator look at the pool again and again meanwhile: of
-/// itself it looks every half minute, and a time limit is seen with the next look.
-pub(crate) async fn failed_once(cluster: &Cluster, operator: &Operator, fleet: &Fleet) -> Result<()> {
-    let mut nudges = 0;
-    until("a failure to be counted", SOON, async || {
-        nudges += 1;
-        annotate(cluster, "nodepool", &fleet.name, &json!({"e2e.noderotation.io/nudge": nudges.to_string()})).await?;
-        let failures = count(operator, fleet, "failure").await?;
-        Ok(if failures == 1.0 { Look::Done(()) } else { Look::NotYet(format!("{failures}")) })
     })
     .await
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::rotation::Next;
 use crate::rotation::announcement::Announcement as A;
 
 const FAR: &str = "2026-02-01T00:00:00Z";
@@ -71,6 +72,24 @@ fn the_time_limit_is_that_of_the_policy_as_it_is_now() {
         world.advance(SignedDuration::from_mins(5));
         world.govern(&json!({"readyTimeout": timeout}));
         assert_eq!(outcomes(&world.pass()).len(), usize::from(failed), "{timeout}");
+    }
+}
+
+#[test]
+fn the_next_look_comes_as_soon_as_the_time_is_up() {
+    for (timeout, waited, next) in [("15m", 0, 30), ("15m", 14 * 60 + 50, 11), ("5s", 0, 6), ("5s", 5, 1)] {
+        let mut world = world();
+        world.govern(&json!({"readyTimeout": timeout}));
+        world.pass();
+        if waited > 0 {
+            world.advance(SignedDuration::from_secs(waited));
+            assert_eq!(outcomes(&world.pass()), [], "{timeout} after {waited} s");
+        }
+        let Next::After(wait) = world.next else { panic!("{:?}", world.next) };
+        assert_eq!(wait.as_secs(), next, "{timeout} after {waited} s");
+        world.advance(SignedDuration::try_from(wait).unwrap());
+        let failed = if next == 30 { 0 } else { 1 };
+        assert_eq!(outcomes(&world.pass()).len(), failed, "{timeout} after {waited} s");
     }
 }
 

@@ -106,6 +106,8 @@ pub(super) struct World {
     pub(super) rival: bool,
     /// The policies of the cluster, as the API server holds them.
     pub(super) policies: Vec<Value>,
+    /// When the last step wanted to look again.
+    pub(super) next: Next,
     activity: Option<Activity>,
     crash_before: Option<usize>,
     surges: usize,
@@ -136,6 +138,7 @@ impl World {
             taint_on_patch: None,
             rival: false,
             policies: vec![policy_named("policy", &json!({}), &json!({}))],
+            next: Next::Again,
             activity: None,
             crash_before: None,
             surges: 0,

@@ -18,6 +18,7 @@ impl World {
             self.notices = decision.notices.clone();
             self.stuck = decision.report.drain_stuck;
             self.activity = Some(decision.report.activity.clone());
+            self.next = decision.next;
             let mut written = BTreeMap::new();
             for planned in decision.effects {
                 if !self.write(planned, &mut written, &mut told) {
