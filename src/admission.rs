@@ -5,6 +5,7 @@
 
 mod certificate;
 mod registration;
+mod sight;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use kube::Client;
 use kube::api::Api;
 use noderotation_cert::issue::Names;
 use noderotation_cert::resolver::Resolver;
+use noderotation_webhook::judge::Judge;
 use noderotation_webhook::server::{self, Exchange, Limits};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -22,9 +24,11 @@ use tracing::{info, warn};
 use crate::address::Address;
 use crate::metrics::Metrics;
 use crate::probe::Readiness;
+use crate::severity::Severity;
 use crate::telemetry::words;
 use certificate::Keeper;
 use registration::Registrar;
+use sight::Sight;
 
 /// Time between two looks at certificate and registration, and the longest between two tries.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -55,6 +59,12 @@ pub(crate) struct AdmissionOptions {
     /// DNS domain of the cluster, for the certificate's names.
     #[arg(long, value_name = "DOMAIN", default_value = "cluster.local", env = "NODE_ROTATION_CLUSTER_DOMAIN")]
     cluster_domain: String,
+    /// What admission does about a policy that ties with another for a NodePool.
+    #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "SEVERITY", env = "NODE_ROTATION_TIE")]
+    tie: Severity,
+    /// What admission does about a policy that cannot rotate a NodePool which it governs.
+    #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "SEVERITY", env = "NODE_ROTATION_INFEASIBLE")]
+    infeasible: Severity,
 }
 
 /// What the admission endpoint works with.
@@ -70,6 +80,12 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    fn judge(&self, sight: &Sight) -> Judge {
+        let sight = sight.clone();
+        let strictness = Severity::strictness(self.options.tie, self.options.infeasible);
+        Judge { sight: Arc::new(move || sight.look()), strictness }
+    }
+
     fn names(&self) -> Names {
         Names {
             service: self.options.webhook_service.clone(),
@@ -101,10 +117,12 @@ pub(crate) async fn serve(context: Context) -> Result<(), Error> {
     let limits = Limits { lame_duck: context.shutdown_delay, ..Limits::default() };
     let metrics = context.metrics.clone();
     let observer = Arc::new(move |exchange: &Exchange| metrics.admission(exchange.operation, exchange.verdict, exchange.seconds));
-    let serving = server::serve(listener, server::tls(resolver.clone())?, limits, observer, context.stop.clone());
+    let sight = Sight::default();
+    let judge = context.judge(&sight);
+    let serving = server::serve(listener, server::tls(resolver.clone())?, judge, limits, observer, context.stop.clone());
     let mut upkeep = Upkeep::new(&context, resolver);
-    // The upkeep ends with the stop; the server some time after it.
-    tokio::join!(serving, async {
+    // The upkeep and the watches end with the stop; the server some time after it, with what was seen last.
+    tokio::join!(serving, context.stop.run_until_cancelled(sight.keep(context.client.clone())), async {
         context.stop.run_until_cancelled(upkeep.run()).await;
         context.readiness.require(ADMISSION, false, "stopping");
     });

@@ -19,6 +19,9 @@ mod tests;
 mod told;
 mod watch;
 
+pub(crate) use caches::policy_resource;
+pub(crate) use watch::WATCH_TIMEOUT_SECONDS;
+
 use std::sync::Arc;
 
 use noderotation_core::rotation::observation::Settings;

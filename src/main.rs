@@ -12,6 +12,7 @@ mod preflight;
 mod probe;
 #[cfg(test)]
 mod scripted;
+mod severity;
 mod shutdown;
 #[cfg(test)]
 mod sink;

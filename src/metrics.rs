@@ -8,6 +8,7 @@ mod table;
 
 use std::sync::Arc;
 
+use noderotation_webhook::server::{OPERATIONS, VERDICTS};
 use prometheus::{Encoder, Gauge, GaugeVec, HistogramVec, IntCounter, IntCounterVec, Registry, TextEncoder};
 
 pub(crate) use pool::PoolGauges;
@@ -17,6 +18,16 @@ use table::Row;
 
 const OUTCOMES: [&str; 3] = ["success", "failure", "expired"];
 const PHASES: [&str; 2] = ["surge_wait", "drain"];
+
+/// Operations and verdicts that go together: what cannot be read is an error, and nothing but a new spec is refused.
+fn admissions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let pairs = OPERATIONS.into_iter().flat_map(|operation| VERDICTS.into_iter().map(move |verdict| (operation, verdict)));
+    pairs.filter(|(operation, verdict)| match *operation {
+        "create" | "update" => true,
+        "other" => *verdict != "refused" && *verdict != "warned",
+        _ => *verdict == "error",
+    })
+}
 
 fn flag(on: bool) -> f64 {
     f64::from(u8::from(on))
@@ -75,6 +86,10 @@ impl Metrics {
             events_dropped: table::EVENTS_DROPPED.counters(&registry)?,
             registry,
         };
+        // Before the first request of a kind, so that an increase from nothing is an increase.
+        for (operation, verdict) in admissions() {
+            series.admissions.with_label_values(&[operation, verdict]);
+        }
         Ok(Self(Arc::new(series)))
     }
 

@@ -16,6 +16,8 @@ use jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::Value;
 
+use crate::doubt::Among;
+pub use crate::doubt::Strictness;
 use crate::governance::{Governance, governance};
 use crate::karpenter::{NodeClaim, NodePool};
 use crate::resolve::PolicyEntry;
@@ -32,53 +34,42 @@ pub struct Subjects<'a> {
     pub claims: &'a [NodeClaim],
 }
 
-/// How the admission endpoint is set up: what is told is refused, or only told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strictness {
-    /// Refuse a policy that ties with another for a pool.
-    pub deny_ties: bool,
-    /// Refuse a policy with a fatal finding for a pool that it governs.
-    pub deny_infeasible: bool,
-}
-
 /// Judges the subjects at `now`. The report is sorted by name, whatever the order of the subjects.
 #[must_use]
 pub fn check(subjects: Subjects<'_>, strictness: Strictness, now: Timestamp) -> Report {
     let entries = last_of_each_name(subjects.policies);
-    let governance = governance(&entries, subjects.pools.iter().map(|pool| (name_of(pool), pool.labels())));
+    let governance = governance(&entries, subjects.pools.iter().map(|pool| (pool.name(), pool.labels())));
     let mut claims: BTreeMap<&str, Vec<&NodeClaim>> = BTreeMap::new();
     for claim in subjects.claims {
         claims.entry(claim.pool().unwrap_or_default()).or_default().push(claim);
     }
-    let reported = |pool| pool::report(pool, &entries, claims.get(name_of(pool)).map(Vec::as_slice).unwrap_or_default(), now);
+    let reported = |pool| pool::report(pool, &entries, claims.get(pool.name()).map(Vec::as_slice).unwrap_or_default(), now);
     let mut pools: Vec<PoolReport> = subjects.pools.iter().map(reported).collect();
     pools.sort_by(|a, b| a.name.cmp(&b.name));
     let none = Governance::default();
+    let counted: Vec<(&NodePool, usize)> = subjects.pools.iter().map(|pool| (pool, claims.get(pool.name()).map_or(0, Vec::len))).collect();
+    let among = Among { policies: &entries, pools: &counted };
     let mut policies: Vec<PolicyReport> = subjects
         .policies
         .iter()
         .enumerate()
         .map(|(index, value)| {
             let name = policy::name(value);
-            let among = policy::Among { governance: governance.get(name).unwrap_or(&none), pools: &pools, strictness };
-            let mut report = policy::report(value, &among, now);
+            let place = policy::Place { governance: governance.get(name).unwrap_or(&none), among, strictness };
+            let mut report = policy::report(value, &place, now);
             report.index = index;
             report
         })
         .collect();
     policies.sort_by(|a, b| (&a.name, a.index).cmp(&(&b.name, b.index)));
     policy::refuse_doubles(&mut policies);
-    claims.retain(|name, _| !subjects.pools.iter().any(|pool| name_of(pool) == *name));
+    claims.retain(|name, _| !subjects.pools.iter().any(|pool| pool.name() == *name));
     Report { policies, pools, notes: claims.iter().map(|(pool, claims)| stray(pool, claims.len())).collect() }
 }
 
 fn last_of_each_name(policies: &[Value]) -> Vec<PolicyEntry> {
     let by_name: BTreeMap<&str, &Value> = policies.iter().map(|value| (policy::name(value), value)).collect();
     by_name.into_values().map(PolicyEntry::from_object).collect()
-}
-
-fn name_of(pool: &NodePool) -> &str {
-    pool.metadata.name.as_deref().unwrap_or_default()
 }
 
 /// Claims that nothing can be said about, since their pool is not there.

@@ -4,7 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::few::{NODE_POOL, ROTATION_POLICY, few};
 use crate::resolve::{PolicyEntry, Resolution, resolve};
+
+/// Bytes for the names of the policies and for those of the pools in a sentence, which is to fit an admission warning.
+const ROOM: usize = 70;
 
 /// What one policy has to do with the pools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,14 +25,13 @@ impl Governance {
     /// The tie in words; `None` without one.
     #[must_use]
     pub fn conflict(&self) -> Option<String> {
-        let list = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        (!self.contested.is_empty()).then(|| {
-            format!(
-                "ties with {} for NodePool {}, which is not rotated; give one selector more entries",
-                list(&self.rivals),
-                list(&self.contested)
-            )
-        })
+        let rivals = || self.rivals.iter().map(String::as_str);
+        let named = rivals().collect::<Vec<_>>().join(", ");
+        let rivals = if named.len() <= ROOM { named } else { few(ROTATION_POLICY, rivals(), ROOM) };
+        let pools = few(NODE_POOL, self.contested.iter().map(String::as_str), ROOM);
+        let are = if self.contested.len() == 1 { "is" } else { "are" };
+        (!self.contested.is_empty())
+            .then(|| format!("ties with {rivals} for {pools}, which {are} not rotated; give one selector more entries"))
     }
 }
 

@@ -121,6 +121,24 @@ impl NodePool {
     pub fn marks(&self, now: Timestamp) -> PoolMarks {
         PoolMarks::read(self.annotations(), now)
     }
+
+    /// Its name; empty if it has none.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// A policy that governs it may rotate its nodes: a static pool refills itself, and one that is being deleted goes.
+    #[must_use]
+    pub fn is_rotatable(&self) -> bool {
+        self.spec.replicas.is_none() && self.metadata.deletion_timestamp.is_none()
+    }
+
+    /// How many nodes Karpenter has counted, for forecasts; 0 if it has not counted any.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.status.as_ref().and_then(|status| status.resources.get("nodes")?.0.parse().ok()).unwrap_or_default()
+    }
 }
 
 impl NodeClaim {

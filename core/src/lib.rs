@@ -8,7 +8,9 @@
 pub mod annotation;
 pub mod backoff;
 pub mod check;
+pub mod doubt;
 pub mod duration;
+pub mod few;
 pub mod gate;
 pub mod governance;
 pub mod headroom;
@@ -23,5 +25,6 @@ pub mod rotation;
 pub mod schedule;
 pub mod selection;
 pub mod status;
+pub mod surroundings;
 pub mod sweep;
 pub mod window;

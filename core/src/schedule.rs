@@ -103,12 +103,19 @@ impl Derived {
 /// Derives for a pool with `claims` claims. A template that never expires derives nothing and finds nothing.
 #[must_use]
 pub fn derive(governing: &Governing, life: &PoolLife, claims: usize, now: Timestamp) -> Derived {
+    // Nothing is measured for a pool that never expires.
+    derive_in(governing, life, claims, life.expire_after.and_then(|_| governing.windows.measures(now)))
+}
+
+/// The same for a policy whose windows are measured already, as for many pools; `measures` is `None` if none ever opens.
+#[must_use]
+pub fn derive_in(governing: &Governing, life: &PoolLife, claims: usize, measures: Option<Measures>) -> Derived {
     let Some(expire_after) = life.expire_after else {
         return Derived::default();
     };
     let t_rot = bound(governing, life.termination_grace_period);
     let t_rot_estimate = estimate(governing, life.termination_grace_period);
-    let Some(measures) = governing.windows.measures(now) else {
+    let Some(measures) = measures else {
         return Derived { t_rot, t_rot_estimate, findings: vec![judgement::no_windows()], ..Derived::default() };
     };
     let (age_threshold, chances) = threshold(governing, expire_after, &measures, t_rot);

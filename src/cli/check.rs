@@ -14,6 +14,7 @@ use noderotation_manifest::Manifest;
 use serde_json::Value;
 
 use crate::cli::source;
+use crate::severity::Severity;
 
 /// Flags of `check`.
 #[derive(Debug, Args)]
@@ -51,14 +52,6 @@ enum Output {
     Table,
     Json,
     Yaml,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Severity {
-    /// Tell it.
-    Warn,
-    /// Refuse the policy.
-    Deny,
 }
 
 fn instant(text: &str) -> Result<Timestamp, String> {
@@ -102,7 +95,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 
 impl Options {
     fn strictness(&self) -> Strictness {
-        Strictness { deny_ties: self.tie == Severity::Deny, deny_infeasible: self.infeasible == Severity::Deny }
+        Severity::strictness(self.tie, self.infeasible)
     }
 }
 

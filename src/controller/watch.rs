@@ -26,7 +26,7 @@ use crate::controller::reconcile::{self, Shared};
 use crate::controller::status;
 
 /// Ends the silence of a dead connection after this long at the latest.
-const WATCH_TIMEOUT_SECONDS: u32 = 110;
+pub(crate) const WATCH_TIMEOUT_SECONDS: u32 = 110;
 /// Pools judged at the same time. No step blocks, so this bounds requests in flight, not progress.
 const CONCURRENCY: u16 = 16;
 

@@ -25,7 +25,8 @@ pub(super) const WINDOW_MISSED: Row =
 pub(super) const PHASES: Row = row("noderotation_duration_seconds", &["nodepool", "phase"], "How long the phases of rotations took.");
 pub(super) const PASSES: Row = row("noderotation_reconcile_total", &["result"], "Passes over a NodePool, by result.");
 pub(super) const PASS_SECONDS: Row = row("noderotation_reconcile_duration_seconds", &["result"], "How long a pass took.");
-pub(super) const ADMISSIONS: Row = row("noderotation_admission_requests_total", &["operation", "verdict"], "Admission reviews answered.");
+pub(super) const ADMISSIONS: Row =
+    row("noderotation_admission_requests_total", &["operation", "verdict"], "Admission reviews answered, by verdict.");
 pub(super) const ADMISSION_SECONDS: Row = row("noderotation_admission_duration_seconds", &["operation"], "How long an answer took.");
 pub(super) const REQUESTS: Row = row("noderotation_api_requests_total", &["verb", "code"], "Requests to the API server.");
 pub(super) const LEADER: Row = row("noderotation_leader", &[], "1 while this replica leads.");

@@ -36,7 +36,7 @@ fn touched() -> Metrics {
     metrics.window_missed("p");
     metrics.observe_phase("p", "drain", 7.0);
     metrics.reconcile("success", 0.02);
-    metrics.admission("CREATE", "allowed", 0.002);
+    metrics.admission("create", "allowed", 0.002);
     metrics.api_request("get", "200");
     metrics.leader(true);
     metrics.lease_lost();
@@ -100,6 +100,20 @@ fn r18_counters_start_at_zero_and_outlive_the_gauges() {
     let counters: Vec<String> = left.into_iter().filter(|line| !line.starts_with("noderotation_policy_conflict")).collect();
     assert_eq!(lines(&metrics, "p"), counters);
     assert!(counters.iter().any(|line| line.starts_with("noderotation_window_missed_total")));
+}
+
+#[test]
+fn admissions_start_at_zero_by_operation_and_verdict() {
+    let metrics = Metrics::new("1.0.0", "2026a").unwrap();
+    metrics.admission("update", "warned", 0.002);
+    let rendered = metrics.render();
+    let lines: Vec<&str> = rendered.lines().filter(|line| line.starts_with("noderotation_admission_requests_total")).collect();
+    assert_eq!(lines.len(), 4 + 4 + 2 + 1, "{lines:?}");
+    for line in lines {
+        let count = if line.contains("operation=\"update\",verdict=\"warned\"") { " 1" } else { " 0" };
+        assert!(line.ends_with(count), "{line}");
+    }
+    assert!(rendered.contains("noderotation_admission_duration_seconds_count{operation=\"update\"} 1"), "{rendered}");
 }
 
 #[test]

@@ -46,7 +46,8 @@ const fn need(group: &'static str, resource: &'static str, verbs: &'static [&'st
     Need { group, resource, verbs, scope, vital: true }
 }
 
-/// Everything that leading takes. The chart's roles grant just this, beside what admission takes.
+/// Everything that leading takes. The chart's roles grant just this, beside what admission takes for its certificate and
+/// registration; it watches NodePools and policies as well, and does without where it may not.
 pub(super) const NEEDS: [Need; 12] = [
     need("karpenter.sh", "nodepools", &["list", "watch", "patch"], Scope::Cluster),
     need("karpenter.sh", "nodeclaims", &["list", "watch", "patch", "delete"], Scope::Cluster),

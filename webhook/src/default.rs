@@ -3,19 +3,21 @@
 //! It already names every fault, because the API server's schema comes between it and the validating endpoint and would
 //! hide the faults that only we can see (review 17).
 
+use jiff::Timestamp;
 use noderotation_core::policy::default;
-use noderotation_core::policy::validate::validate;
 
+use crate::judge::Judge;
 use crate::review::{Answer, Matter, Review};
 
-/// The answer to a review.
+/// The answer to a review at `now`, from which on windows are measured.
 #[must_use]
-pub fn answer(review: &Review) -> Answer {
+pub fn answer(review: &Review, judge: &Judge, now: Timestamp) -> Answer {
     match review.matter() {
         Matter::Nothing | Matter::Unchanged => return Answer::PASS,
         Matter::Spec => {}
     }
-    if let Err(faults) = validate(&review.object) {
+    let faults = judge.faults(review, now);
+    if !faults.is_empty() {
         return Answer::Refuse { faults };
     }
     let old = Some(&review.old).filter(|old| old.is_object());
@@ -40,6 +42,10 @@ mod tests {
             object: json!({"metadata": {"name": "api"}, "spec": spec}),
             old: Value::Null,
         }
+    }
+
+    fn answer(review: &Review) -> Answer {
+        super::answer(review, &Judge::blind("no cluster"), Timestamp::UNIX_EPOCH)
     }
 
     fn window(start: &str, end: &str) -> Value {

@@ -7,6 +7,8 @@ use json_patch::Patch;
 use noderotation_core::policy::fault::Fault;
 use serde_json::{Map, Value, json};
 
+/// More faults than anybody reads; so many are told one by one, and of the rest how many there are.
+pub const MOST_FAULTS: usize = 100;
 /// The one version that is spoken.
 const VERSION: &str = "admission.k8s.io/v1";
 
@@ -125,7 +127,8 @@ impl Answer {
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match self {
-            Self::Allow { .. } => "allowed",
+            Self::Allow { warnings, .. } if warnings.is_empty() => "allowed",
+            Self::Allow { .. } => "warned",
             Self::Refuse { .. } => "refused",
             Self::Broken => "error",
         }
@@ -159,10 +162,22 @@ fn allowed(uid: &str, patch: &Patch, warnings: &[String]) -> Value {
     Value::Object(response)
 }
 
+/// Each fault as a line of its own. However large an object is, what is told of it is not.
+#[must_use]
+pub fn lines(faults: &[Fault]) -> Vec<String> {
+    faults.iter().take(MOST_FAULTS).map(ToString::to_string).chain(rest(faults)).collect()
+}
+
+fn rest(faults: &[Fault]) -> Option<String> {
+    let rest = faults.len().saturating_sub(MOST_FAULTS);
+    (rest > 0).then(|| format!("and {} more", count(rest)))
+}
+
 /// The refusal as a Status. kubectl shows either the causes or the message, so each is complete by itself.
 fn status(name: &str, faults: &[Fault]) -> Value {
     let cause = |fault: &Fault| json!({ "reason": fault.code.reason(), "field": fault.field, "message": fault.words() });
-    let list: Vec<String> = faults.iter().map(|fault| format!("\n* {fault}")).collect();
+    let rest = rest(faults).map(|rest| json!({ "reason": "FieldValueInvalid", "field": "", "message": rest }));
+    let list: Vec<String> = lines(faults).iter().map(|line| format!("\n* {line}")).collect();
     json!({
         "status": "Failure",
         "reason": "Invalid",
@@ -172,7 +187,7 @@ fn status(name: &str, faults: &[Fault]) -> Value {
             "name": name,
             "group": "noderotation.io",
             "kind": "RotationPolicy",
-            "causes": faults.iter().map(cause).collect::<Vec<_>>(),
+            "causes": faults.iter().take(MOST_FAULTS).map(cause).chain(rest).collect::<Vec<_>>(),
         },
     })
 }

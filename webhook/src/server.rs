@@ -28,9 +28,10 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
+use crate::judge::Judge;
 use body::Room;
 use crowd::{Crowd, Place, Shown};
-pub use exchange::Exchange;
+pub use exchange::{Exchange, OPERATIONS, VERDICTS};
 
 /// Each takes less than a millisecond and, of the worst body that is read at all, some 30 MiB.
 const JUDGEMENTS_AT_A_TIME: usize = 2;
@@ -91,8 +92,15 @@ pub fn tls(resolver: Resolver) -> Result<Arc<ServerConfig>, Error> {
 }
 
 /// Serves until `stop` is cancelled, and then as long as the limits say.
-pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, limits: Limits, observer: Observer, stop: CancellationToken) {
-    let connection = Arc::new(Shared::new(TlsAcceptor::from(tls), limits, observer));
+pub async fn serve(
+    listener: TcpListener,
+    tls: Arc<ServerConfig>,
+    judge: Judge,
+    limits: Limits,
+    observer: Observer,
+    stop: CancellationToken,
+) {
+    let connection = Arc::new(Shared::new(TlsAcceptor::from(tls), judge, limits, observer));
     let crowd = Crowd::new(limits.connections);
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
@@ -139,6 +147,7 @@ async fn accept(listener: &TcpListener, crowd: &Arc<Crowd>) -> Option<(TcpStream
 /// What all connections share.
 struct Shared {
     acceptor: TlsAcceptor,
+    judge: Judge,
     limits: Limits,
     observer: Observer,
     closing: AtomicBool,
@@ -147,9 +156,9 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(acceptor: TlsAcceptor, limits: Limits, observer: Observer) -> Self {
+    fn new(acceptor: TlsAcceptor, judge: Judge, limits: Limits, observer: Observer) -> Self {
         let (closing, room, judgements) = (AtomicBool::new(false), Room::default(), Semaphore::new(JUDGEMENTS_AT_A_TIME));
-        Self { acceptor, limits, observer, closing, room, judgements }
+        Self { acceptor, judge, limits, observer, closing, room, judgements }
     }
 
     /// From the handshake to the end of the connection.

@@ -6,20 +6,23 @@ use noderotation_core::policy::fault::Fault;
 use noderotation_core::policy::validate::validate;
 use noderotation_core::policy::warning::warnings;
 
+use crate::judge::{Judge, Judgement};
 use crate::review::{Answer, Matter, Review};
 use crate::warning::fit;
 
 /// The answer to a review at `now`, from which on windows are measured.
 #[must_use]
-pub fn answer(review: &Review, now: Timestamp) -> Answer {
-    let matter = review.matter();
-    if matter == Matter::Nothing {
-        return Answer::PASS;
-    }
-    match (validate(&review.object), matter) {
-        (Ok(_), _) => allow(warnings(&review.object, now)),
-        (Err(faults), Matter::Unchanged) => allow(faults.iter().map(reminder).collect()),
-        (Err(faults), Matter::Nothing | Matter::Spec) => Answer::Refuse { faults },
+pub fn answer(review: &Review, judge: &Judge, now: Timestamp) -> Answer {
+    match review.matter() {
+        Matter::Nothing => Answer::PASS,
+        Matter::Unchanged => match validate(&review.object) {
+            Ok(governing) => allow(warnings(&review.object, &governing, now)),
+            Err(faults) => allow(faults.iter().map(reminder).collect()),
+        },
+        Matter::Spec => match judge.judge(review, now) {
+            Judgement { faults, warnings } if faults.is_empty() => allow(warnings),
+            Judgement { faults, .. } => Answer::Refuse { faults },
+        },
     }
 }
 
@@ -34,6 +37,8 @@ fn reminder(fault: &Fault) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::{Value, json};
 
     use super::*;
@@ -44,9 +49,11 @@ mod tests {
     }
 
     fn asked(operation: &str, object: Value, old: Value) -> Answer {
+        let judge = Judge { sight: Arc::new(|| Ok(Arc::default())), ..Judge::blind("") };
         let [uid, name, user] = ["abc", "api", "someone"].map(str::to_owned);
         answer(
             &Review { uid, operation: operation.to_owned(), kind: "RotationPolicy".to_owned(), name, user, object, old },
+            &judge,
             "2026-01-01T00:00:00Z".parse().unwrap(),
         )
     }
@@ -63,7 +70,7 @@ mod tests {
         for (operation, old) in [("CREATE", Value::Null), ("UPDATE", good.clone())] {
             assert!(matches!(asked(operation, bad.clone(), old), Answer::Refuse { faults } if faults.len() == 1), "{operation}");
         }
-        assert_eq!(warned(asked("UPDATE", good.clone(), bad.clone())), Vec::<String>::new());
+        assert_eq!(warned(asked("UPDATE", good.clone(), bad.clone())).len(), 1);
         let labelled = json!({"metadata": {"name": "api", "labels": {"team": "a"}}, "spec": bad["spec"]});
         insta::assert_snapshot!(warned(asked("UPDATE", labelled, bad.clone())).join("\n"), @r#"not rotating by this policy until its spec is changed: spec.maintenanceWindows[0].timezone: "Mars/Olympus" is not an IANA time zone; write an IANA name such as Europe/Berlin or UTC"#);
         assert_eq!(asked("DELETE", Value::Null, bad), Answer::PASS);
@@ -73,6 +80,6 @@ mod tests {
     #[test]
     fn what_is_doubtful_is_told_and_passes() {
         let warnings = warned(asked("CREATE", policy("UTC", "23:59"), Value::Null));
-        assert!(matches!(warnings.as_slice(), [one] if one.contains("23:59")), "{warnings:?}");
+        assert!(matches!(warnings.as_slice(), [pools, minute] if pools.contains("NodePool") && minute.contains("23:59")), "{warnings:?}");
     }
 }

@@ -5,19 +5,20 @@ use serde_json::Value;
 
 use super::Strictness;
 use super::opening::schedule;
-use super::report::{FaultReport, PolicyReport, PoolReport};
+use super::report::{FaultReport, PolicyReport};
+use crate::doubt::{Among, Doubt, Matter, doubts};
 use crate::governance::Governance;
 use crate::name::is_subdomain;
 use crate::policy::default;
 use crate::policy::fault::{Fault, FaultCode};
 use crate::policy::unknown::unknown_fields;
-use crate::policy::validate::validate;
 use crate::policy::warning::warnings;
+use crate::resolve::PolicyEntry;
 
-/// What a policy is judged among.
-pub(super) struct Among<'a> {
+/// Where a policy stands.
+pub(super) struct Place<'a> {
     pub(super) governance: &'a Governance,
-    pub(super) pools: &'a [PoolReport],
+    pub(super) among: Among<'a>,
     pub(super) strictness: Strictness,
 }
 
@@ -26,33 +27,39 @@ pub(super) fn name(policy: &Value) -> &str {
     policy.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default()
 }
 
-pub(super) fn report(policy: &Value, among: &Among<'_>, now: Timestamp) -> PolicyReport {
-    let judgement = validate(policy);
+pub(super) fn report(policy: &Value, place: &Place<'_>, now: Timestamp) -> PolicyReport {
+    let entry = PolicyEntry::from_object(policy);
     let mut faults: Vec<Fault> = name_fault(policy).into_iter().collect();
     faults.extend(unknown_fields(policy));
-    faults.extend(judgement.as_ref().err().into_iter().flatten().cloned());
-    let mut told = warnings(policy, now);
-    let doubts = [
-        ("spec.nodePoolSelector", among.governance.conflict(), among.strictness.deny_ties),
-        ("spec", infeasible(among), among.strictness.deny_infeasible),
-    ];
-    for (field, words, denied) in doubts {
-        let doubt = words.map(|words| Fault::of(FaultCode::Invalid, field, &Value::Null, &words));
-        if denied {
-            faults.extend(doubt);
+    faults.extend(entry.judgement.as_ref().err().into_iter().flatten().cloned());
+    let mut told = Vec::new();
+    for doubt in doubts(&entry, place.governance, place.among, now).into_iter().filter(|doubt| is_told_here(doubt, place)) {
+        if doubt.is_denied(place.strictness) {
+            faults.push(doubt.fault());
         } else {
-            told.extend(doubt.map(|doubt| doubt.to_string()));
+            told.push(doubt.fault().to_string());
         }
     }
+    let governing = entry.judgement.ok();
+    told.extend(governing.iter().flat_map(|governing| warnings(policy, governing, now)));
     PolicyReport {
         name: name(policy).to_owned(),
         accepted: faults.is_empty(),
         faults: faults.iter().map(FaultReport::from).collect(),
         warnings: told,
-        node_pools: among.governance.won.iter().cloned().collect(),
-        defaults: defaults(policy, judgement.is_ok()),
-        schedule: judgement.ok().and_then(|governing| schedule(&governing.windows, now)),
+        node_pools: place.governance.won.iter().cloned().collect(),
+        defaults: defaults(policy, governing.is_some()),
+        schedule: governing.and_then(|governing| schedule(&governing.windows, now)),
         ..PolicyReport::default()
+    }
+}
+
+/// Findings that refuse nothing are told at their pools. Without any pool in the input nothing is known of the cluster's.
+fn is_told_here(doubt: &Doubt, place: &Place<'_>) -> bool {
+    match doubt.matter {
+        Matter::Tie | Matter::Infeasible | Matter::SameSelector => true,
+        Matter::NoPool => !place.among.pools.is_empty(),
+        Matter::Finding => false,
     }
 }
 
@@ -68,13 +75,6 @@ pub(super) fn refuse_doubles(sorted: &mut [PolicyReport]) {
         }
         previous = Some(report.name.clone());
     }
-}
-
-/// The pools that it governs and cannot rotate.
-fn infeasible(among: &Among<'_>) -> Option<String> {
-    let won = among.pools.iter().filter(|pool| among.governance.won.contains(&pool.name));
-    let stuck: Vec<&str> = won.filter(|pool| pool.is_infeasible()).map(|pool| pool.name.as_str()).collect();
-    (!stuck.is_empty()).then(|| format!("cannot rotate NodePool {}; the findings there say what to change", stuck.join(", ")))
 }
 
 /// The API server's rule for the names of most objects.

@@ -149,14 +149,6 @@ pub struct PoolReport {
     pub claims: Vec<ClaimReport>,
 }
 
-impl PoolReport {
-    /// A finding keeps it from being rotated.
-    #[must_use]
-    pub fn is_infeasible(&self) -> bool {
-        self.findings.iter().any(|finding| finding.level == Level::Fatal)
-    }
-}
-
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FindingReport {

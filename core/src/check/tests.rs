@@ -51,7 +51,7 @@ fn ties_and_infeasible_pools_are_told_or_refused_as_the_flags_say() {
         [
             "spec.nodePoolSelector: ties with b for NodePool contested, which is not rotated; give one selector more entries",
             "spec.nodePoolSelector: ties with a for NodePool contested, which is not rotated; give one selector more entries",
-            "spec: cannot rotate NodePool short; the findings there say what to change"
+            "spec: cannot rotate NodePool short (ANonPositive): expireAfter 2d is not longer than the lead time: 2 windows at most 4d apart, and 1h17m for a rotation; add windows, raise expireAfter, or lower minRotationChances"
         ]
     );
     assert_eq!(report.policies[0].node_pools, ["plain"]);
@@ -131,7 +131,8 @@ proptest! {
         let faults: Vec<String> = told.faults.iter().filter(|fault| !only_here(fault)).map(|fault| format!("{}: {}", fault.field, fault.message)).collect();
         let expected: Vec<String> = judged.as_ref().err().into_iter().flatten().map(ToString::to_string).collect();
         prop_assert_eq!(faults, expected);
-        prop_assert_eq!(&told.warnings, &warnings(&policy, now()));
+        let warnings = judged.as_ref().map(|governing| warnings(&policy, governing, now())).unwrap_or_default();
+        prop_assert_eq!(&told.warnings, &warnings);
         prop_assert_eq!(PolicyEntry::from_object(&policy).judgement.is_ok(), judged.is_ok());
     }
 }

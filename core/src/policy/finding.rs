@@ -101,6 +101,12 @@ impl FindingCode {
         self.entry().0
     }
 
+    /// It says nothing of the pool: the policy alone shows it, and is warned of it without one.
+    #[must_use]
+    pub const fn is_of_the_policy_alone(self) -> bool {
+        matches!(self, Self::KBelowTwo | Self::RetryBackoffShort | Self::ProvisioningEstimateAboveReadyTimeout)
+    }
+
     /// How bad it is.
     #[must_use]
     pub const fn level(self) -> Level {

@@ -47,6 +47,13 @@ impl Selector {
         })
     }
 
+    /// The same requirements, in whatever order and spelling.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let within = |one: &Self, other: &Self| one.requirements.iter().all(|requirement| other.requirements.contains(requirement));
+        self.specificity() == other.specificity() && within(self, other) && within(other, self)
+    }
+
     /// Number of entries of `matchLabels` and `matchExpressions`; the highest wins a pool (§5.4).
     #[must_use]
     pub fn specificity(&self) -> usize {

@@ -1,33 +1,71 @@
 //! Admission reviews: whatever is sent to the endpoints, the answer is one that the API server can read (D11).
 
+use std::sync::{Arc, LazyLock};
+
 use json_patch::Patch;
+use noderotation_core::doubt::Strictness;
+use noderotation_core::karpenter::NodePool;
+use noderotation_core::surroundings::Surroundings;
+use noderotation_webhook::judge::Judge;
 use noderotation_webhook::review::{Answer, Matter, Review};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::NOW;
 
 /// Bytes of all warnings that the API server passes on.
 const ALL_WARNINGS: usize = 4_096;
 
+/// One that sees nothing and one that sees a small cluster and refuses what it can.
+static JUDGES: LazyLock<[Judge; 2]> = LazyLock::new(|| {
+    let windows = json!([{"timezone": "UTC", "days": ["Wed"], "start": "02:00", "end": "06:00"}]);
+    let policy = |name: &str, labels: Value| json!({"metadata": {"name": name}, "spec": {"nodePoolSelector": {"matchLabels": labels}, "maintenanceWindows": windows}});
+    let pool = |name: &str, labels: Value, life: &str| {
+        let template = json!({"spec": {"expireAfter": life}});
+        serde_json::from_value::<NodePool>(json!({"metadata": {"name": name, "labels": labels}, "spec": {"template": template}}))
+    };
+    let pools = [
+        pool("plain", json!({}), "336h"),
+        pool("short", json!({"workload": "api"}), "48h"),
+        pool("long", json!({"workload": "api", "tier": "gold"}), "720h"),
+    ];
+    let policies = [policy("all", json!({})), policy("api", json!({"workload": "api"})), policy("gold", json!({"tier": "gold"}))];
+    let surroundings = Arc::new(Surroundings::new(&policies, pools.into_iter().flatten()));
+    let strictness = Strictness { deny_ties: true, deny_infeasible: true };
+    [Judge::blind("no cluster"), Judge { sight: Arc::new(move || Ok(Arc::clone(&surroundings))), strictness }]
+});
+
 /// Holds both endpoints to an answer to the body in `input`.
 pub fn check(input: &[u8]) {
-    let mut review = match Review::read(input) {
+    let review = match Review::read(input) {
         Ok(review) => review,
         Err(unreadable) => {
             assert!(!unreadable.to_string().chars().any(char::is_control), "{unreadable}");
             return;
         }
     };
-    let mutating = noderotation_webhook::default::answer(&review);
-    for answer in [&mutating, &noderotation_webhook::validate::answer(&review, NOW)] {
+    for judge in JUDGES.iter() {
+        answers_agree(review.clone(), judge);
+    }
+}
+
+fn answers_agree(mut review: Review, judge: &Judge) {
+    let mutating = noderotation_webhook::default::answer(&review, judge, NOW);
+    let validating = noderotation_webhook::validate::answer(&review, judge, NOW);
+    for answer in [&mutating, &validating] {
         can_be_read(&review, answer);
         assert!(review.matter() == Matter::Spec || matches!(answer, Answer::Allow { .. }), "{answer:?} to {review:?}");
+    }
+    // Nothing is left for the second to find that the first has not told (review 17).
+    match (&mutating, &validating) {
+        (Answer::Refuse { faults: first }, Answer::Refuse { faults: second }) => assert_eq!(first, second),
+        (Answer::Allow { .. }, Answer::Allow { .. }) => {}
+        (first, second) => assert_eq!(first, second, "to {review:?}"),
     }
     if let Answer::Allow { patch: Patch(operations), .. } = mutating {
         let outcome = json_patch::patch(&mut review.object, &operations);
         assert!(outcome.is_ok(), "{outcome:?}");
-        assert_eq!(noderotation_webhook::default::answer(&review), Answer::PASS, "asked again after {operations:?}");
-        let validating = noderotation_webhook::validate::answer(&review, NOW);
+        assert_eq!(noderotation_webhook::default::answer(&review, judge, NOW), Answer::PASS, "asked again after {operations:?}");
+        let validating = noderotation_webhook::validate::answer(&review, judge, NOW);
         assert!(matches!(validating, Answer::Allow { .. }), "{validating:?} after {operations:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use noderotation_cert::issue::{self, Names};
 use noderotation_cert::resolver::Resolver;
+use noderotation_webhook::judge::Judge;
 use noderotation_webhook::server::{self, Limits};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -134,7 +135,7 @@ async fn a_shell_is_filled_in_once_the_endpoint_answers_and_not_before() {
     let stop = CancellationToken::new();
     let tls = server::tls(silent.resolver.clone()).unwrap();
     let limits = Limits { lame_duck: std::time::Duration::ZERO, ..Limits::default() };
-    let serving = tokio::spawn(server::serve(listener, tls, limits, Arc::new(|_| {}), stop.clone()));
+    let serving = tokio::spawn(server::serve(listener, tls, Judge::blind(""), limits, Arc::new(|_| {}), stop.clone()));
     let port = address.port();
     let (mutating, validating) = (silent.entries(Kind::Mutating, port), silent.entries(Kind::Validating, port));
     let answers = [service("127.0.0.1", port), shell(Kind::Mutating), (200, mutating), shell(Kind::Validating), (200, validating)];

@@ -14,16 +14,23 @@ use tracing::{error, info};
 
 use super::Shared;
 use super::body::Unread;
+use crate::judge::Judge;
 use crate::registration::{MUTATE, VALIDATE};
-use crate::review::{Answer, Review};
+use crate::review::{Answer, Review, lines};
 use crate::{default, validate};
+
+/// Every `operation` of an [`Exchange`].
+pub const OPERATIONS: [&str; 4] = ["create", "update", "other", "unreadable"];
+/// Every `verdict` of an [`Exchange`].
+pub const VERDICTS: [&str; 4] = ["allowed", "warned", "refused", "error"];
 
 /// What was asked and answered, for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exchange {
     /// `create`, `update`, `other`, or `unreadable`.
     pub operation: &'static str,
-    /// `allowed`, `refused`, or `error` for what is no review or could not be judged.
+    /// `allowed`, `warned` for what is allowed with a warning, `refused`, or `error` for what is no review or could not be
+    /// judged.
     pub verdict: &'static str,
     /// From the request's head to the answer.
     pub seconds: f64,
@@ -54,9 +61,9 @@ pub(super) async fn answer(request: Request<Incoming>, shared: &Shared) -> Resul
 }
 
 async fn judge(request: Request<Incoming>, shared: &Shared) -> Outcome {
-    let respond: fn(&Review) -> Answer = match request.uri().path() {
+    let respond: fn(&Review, &Judge, Timestamp) -> Answer = match request.uri().path() {
         MUTATE => default::answer,
-        VALIDATE => |review: &Review| validate::answer(review, Timestamp::now()),
+        VALIDATE => validate::answer,
         path => {
             return Outcome::Unanswerable(
                 StatusCode::NOT_FOUND,
@@ -78,7 +85,7 @@ async fn judge(request: Request<Incoming>, shared: &Shared) -> Outcome {
     let _turn = shared.judgements.acquire().await.ok();
     match Review::read(&body) {
         Ok(review) => {
-            let answer = guarded(respond, &review);
+            let answer = guarded(|| respond(&review, &shared.judge, Timestamp::now()));
             Outcome::Answered(Box::new(review), answer)
         }
         Err(unreadable) => Outcome::Unanswerable(StatusCode::BAD_REQUEST, unreadable.to_string()),
@@ -86,8 +93,8 @@ async fn judge(request: Request<Incoming>, shared: &Shared) -> Outcome {
 }
 
 /// A panic is answered too, and with a refusal: a connection that breaks off would leave the caller without a reason.
-fn guarded(respond: fn(&Review) -> Answer, review: &Review) -> Answer {
-    catch_unwind(AssertUnwindSafe(|| respond(review))).unwrap_or(Answer::Broken)
+fn guarded(respond: impl FnOnce() -> Answer) -> Answer {
+    catch_unwind(AssertUnwindSafe(respond)).unwrap_or(Answer::Broken)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -123,8 +130,7 @@ fn tell(review: &Review, answer: &Answer) {
     match answer {
         Answer::Allow { .. } => {}
         Answer::Refuse { faults } => {
-            let list: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            info!(policy, user, operation, faults = list.join(" | "), "policy refused");
+            info!(policy, user, operation, faults = lines(faults).join(" | "), "policy refused");
         }
         Answer::Broken => error!(policy, user, operation, "policy refused, since judging it has panicked"),
     }
@@ -132,15 +138,11 @@ fn tell(review: &Review, answer: &Answer) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     #[test]
     fn a_judgement_that_panics_is_a_refusal() {
-        let [uid, operation, kind, name, user] = ["abc", "CREATE", "RotationPolicy", "api", "someone"].map(str::to_owned);
-        let review = Review { uid, operation, kind, name, user, object: Value::Null, old: Value::Null };
-        assert_eq!(guarded(|_| panic!("a fault of ours"), &review), Answer::Broken);
-        assert_eq!(guarded(|_| Answer::PASS, &review), Answer::PASS);
+        assert_eq!(guarded(|| panic!("a fault of ours")), Answer::Broken);
+        assert_eq!(guarded(|| Answer::PASS), Answer::PASS);
     }
 }

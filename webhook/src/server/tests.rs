@@ -54,7 +54,7 @@ async fn start(limits: Limits) -> Running {
     let seen: Arc<Mutex<Vec<_>>> = Arc::default();
     let note = Arc::clone(&seen);
     let observer: Observer = Arc::new(move |exchange: &Exchange| note.lock().unwrap().push((exchange.operation, exchange.verdict)));
-    let ended = tokio::spawn(serve(listener, tls(resolver.clone()).unwrap(), limits, observer, stop.clone()));
+    let ended = tokio::spawn(serve(listener, tls(resolver.clone()).unwrap(), Judge::blind("no cluster"), limits, observer, stop.clone()));
     Running { address, material, resolver, stop, ended, seen }
 }
 
