@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 
 /// More faults than anybody reads; so many are told one by one, and of the rest how many there are.
 pub const MOST_FAULTS: usize = 100;
+/// The group of the one kind that is judged.
+const GROUP: &str = "noderotation.io";
 /// The one version that is spoken.
 const VERSION: &str = "admission.k8s.io/v1";
 
@@ -19,7 +21,7 @@ pub struct Review {
     pub uid: String,
     /// `CREATE`, `UPDATE`, or another that is always allowed.
     pub operation: String,
-    /// Kind of the object.
+    /// Kind of the object; empty if another group has a kind of that name, or only a subresource is asked about.
     pub kind: String,
     /// Name of the object; empty while the server still has to make one.
     pub name: String,
@@ -61,12 +63,13 @@ impl Review {
             return Err(Unreadable::NoRequest);
         }
         let part = |pointer: &str| envelope.pointer(pointer).cloned().unwrap_or(Value::Null);
+        let ours = matches!(text("/request/kind/group").as_str(), "" | GROUP) && text("/request/subResource").is_empty();
         let object = part("/request/object");
         let name = object.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned);
         Ok(Self {
             uid: text("/request/uid"),
             operation: text("/request/operation"),
-            kind: text("/request/kind/kind"),
+            kind: if ours { text("/request/kind/kind") } else { String::new() },
             name: name.unwrap_or_else(|| text("/request/name")),
             user: text("/request/userInfo/username"),
             object,
@@ -185,7 +188,7 @@ fn status(name: &str, faults: &[Fault]) -> Value {
         "message": format!("RotationPolicy {name:?} has {}:{}", count(faults.len()), list.concat()),
         "details": {
             "name": name,
-            "group": "noderotation.io",
+            "group": GROUP,
             "kind": "RotationPolicy",
             "causes": faults.iter().take(MOST_FAULTS).map(cause).chain(rest).collect::<Vec<_>>(),
         },
@@ -210,80 +213,4 @@ fn count(faults: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn body(request: &Value) -> Vec<u8> {
-        json!({ "apiVersion": VERSION, "kind": "AdmissionReview", "request": request }).to_string().into_bytes()
-    }
-
-    fn review(operation: &str, object: &Value, old: &Value) -> Review {
-        let kind = json!({ "kind": "RotationPolicy" });
-        Review::read(&body(&json!({ "uid": "abc", "operation": operation, "kind": kind, "object": object, "oldObject": old }))).unwrap()
-    }
-
-    #[test]
-    fn a_body_that_cannot_be_answered_says_why() {
-        assert!(Review::read(b"{").unwrap_err().to_string().starts_with("the body is not JSON"));
-        let beta = br#"{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"abc"}}"#;
-        let words =
-            "the body is \"admission.k8s.io/v1beta1\", not an AdmissionReview of admission.k8s.io/v1; set admissionReviewVersions to [v1]";
-        assert_eq!(Review::read(beta).unwrap_err().to_string(), words);
-        assert_eq!(Review::read(br#"{"apiVersion":"admission.k8s.io/v1","request":null}"#).unwrap_err(), Unreadable::NoRequest);
-        assert_eq!(Review::read(&body(&json!({}))).unwrap().uid, "");
-    }
-
-    #[test]
-    fn only_a_new_spec_is_judged() {
-        let (one, two) = (json!({"spec": {"a": 1}}), json!({"spec": {"a": 2}, "metadata": {"labels": {"x": "y"}}}));
-        let going = json!({"spec": {"a": 3}, "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
-        let rows = [
-            ("CREATE", &one, &Value::Null, Matter::Spec),
-            ("UPDATE", &two, &one, Matter::Spec),
-            // Without what was before it cannot be told to be the same.
-            ("UPDATE", &Value::Null, &Value::Null, Matter::Spec),
-            ("UPDATE", &two, &json!({"spec": {"a": 2}}), Matter::Unchanged),
-            ("UPDATE", &going, &one, Matter::Nothing),
-            ("DELETE", &Value::Null, &one, Matter::Nothing),
-            ("CONNECT", &two, &one, Matter::Nothing),
-        ];
-        for (operation, object, old, matter) in rows {
-            assert_eq!(review(operation, object, old).matter(), matter, "{operation} {object}");
-        }
-        let other = Review { kind: "Pod".to_owned(), ..review("CREATE", &one, &Value::Null) };
-        assert_eq!(other.matter(), Matter::Nothing);
-    }
-
-    #[test]
-    fn the_uid_is_echoed_and_a_patch_is_base64() {
-        let review = review("CREATE", &json!({}), &Value::Null);
-        let patch = json_patch::diff(&json!({}), &json!({"x": 1}));
-        let answer = Answer::Allow { patch, warnings: vec!["careful".to_owned()] };
-        assert_eq!(
-            answer.write(&review)["response"],
-            json!({"uid": "abc", "allowed": true, "patchType": "JSONPatch", "patch": "W3sib3AiOiJhZGQiLCJwYXRoIjoiL3giLCJ2YWx1ZSI6MX1d", "warnings": ["careful"]})
-        );
-        assert_eq!(Answer::PASS.write(&review)["response"], json!({"uid": "abc", "allowed": true}));
-    }
-
-    #[test]
-    fn what_could_not_be_judged_is_refused_with_words() {
-        let answer = Answer::Broken.write(&review("CREATE", &json!({"metadata": {"name": "api"}}), &Value::Null));
-        insta::assert_json_snapshot!(answer, @r#"
-        {
-          "apiVersion": "admission.k8s.io/v1",
-          "kind": "AdmissionReview",
-          "response": {
-            "allowed": false,
-            "status": {
-              "code": 500,
-              "message": "RotationPolicy \"api\" could not be judged, which is a fault of node-rotation-controller and not of the policy; its log says more",
-              "reason": "InternalError",
-              "status": "Failure"
-            },
-            "uid": "abc"
-          }
-        }
-        "#);
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use json_patch::Patch;
+use json_patch::{Patch, PatchOperation};
 use noderotation_core::doubt::Strictness;
 use noderotation_core::karpenter::NodePool;
 use noderotation_core::surroundings::Surroundings;
@@ -62,11 +62,35 @@ fn answers_agree(mut review: Review, judge: &Judge) {
         (first, second) => assert_eq!(first, second, "to {review:?}"),
     }
     if let Answer::Allow { patch: Patch(operations), .. } = mutating {
+        each_change_is_needed(&review, judge, &operations);
         let outcome = json_patch::patch(&mut review.object, &operations);
         assert!(outcome.is_ok(), "{outcome:?}");
         assert_eq!(noderotation_webhook::default::answer(&review, judge, NOW), Answer::PASS, "asked again after {operations:?}");
         let validating = noderotation_webhook::validate::answer(&review, judge, NOW);
         assert!(matches!(validating, Answer::Allow { .. }), "{validating:?} after {operations:?}");
+    }
+}
+
+/// A patch is minimal: without any one of its changes the endpoint would ask for it again. But for the record of what was
+/// derived, without which a derived value is taken for a person's.
+fn each_change_is_needed(review: &Review, judge: &Judge, operations: &[PatchOperation]) {
+    for (index, left_out) in operations.iter().enumerate() {
+        let path = left_out.path().to_string();
+        if path.starts_with("/metadata") {
+            assert!(path == "/metadata" || path.starts_with("/metadata/annotations"), "{path} is not ours");
+            continue;
+        }
+        assert!(path.starts_with("/spec/"), "{path} is not ours");
+        let mut partly = review.clone();
+        for (_, operation) in operations.iter().enumerate().filter(|(other, _)| *other != index) {
+            let outcome = json_patch::patch(&mut partly.object, std::slice::from_ref(operation));
+            assert!(outcome.is_ok(), "{outcome:?} without {left_out:?}");
+        }
+        assert_ne!(
+            noderotation_webhook::default::answer(&partly, judge, NOW),
+            Answer::PASS,
+            "{left_out:?} of {operations:?} is for nothing"
+        );
     }
 }
 

@@ -1,5 +1,7 @@
 //! The server on loopback, with real TLS, under short limits.
 
+mod envelope;
+
 use std::net::SocketAddr;
 use std::sync::Mutex;
 

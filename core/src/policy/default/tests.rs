@@ -111,6 +111,34 @@ proptest! {
         prop_assert_eq!(&apply(old.as_ref(), &filled), &filled);
     }
 
+    /// What some manager owns is the user's, whatever the record says and whatever the old policy derived (review 19).
+    #[test]
+    fn what_a_manager_owns_is_never_changed(
+        policy in any_policy(),
+        old in prop::option::of(any_policy()),
+        owned in prop::sample::subsequence(vec!["failurePause", "provisioningEstimate"], 0..3),
+        given in prop::sample::select(vec!["10m", "5m", "7m", "0s", "soon"]),
+    ) {
+        let mut policy = apply(old.as_ref(), &policy);
+        let fields: Value = owned.iter().map(|field| (format!("f:{field}"), json!({}))).collect::<Map<String, Value>>().into();
+        let managers = json!([{"manager": "gitops", "fieldsV1": {"f:spec": {"f:surge": fields}}}]);
+        let (Some(_), Some(_)) = (policy.get("metadata").and_then(Value::as_object), policy.pointer("/spec/surge").and_then(Value::as_object))
+        else {
+            return Ok(());
+        };
+        policy["metadata"]["managedFields"] = managers;
+        for field in &owned {
+            policy["spec"]["surge"][field] = json!(given);
+        }
+        let filled = apply(old.as_ref(), &policy);
+        for field in &owned {
+            prop_assert_eq!(surge(&filled, field), Some(given));
+            let record = filled.pointer("/metadata/annotations").and_then(|annotations| annotations.get(RECORD)?.as_str());
+            prop_assert!(!record.unwrap_or_default().contains(field), "{:?}", record);
+        }
+        prop_assert_eq!(&apply(old.as_ref(), &filled), &filled);
+    }
+
     #[test]
     fn a_creation_keeps_all_that_is_written(mut policy in any_policy()) {
         // Without a record nothing is ours to derive again.
