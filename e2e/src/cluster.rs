@@ -103,12 +103,20 @@ impl Cluster {
         self.tool("kubectl")?.run(arguments, "").await
     }
 
+    /// Runs kubectl with all rights and with `input` as its standard input.
+    ///
+    /// # Errors
+    /// When it cannot be run. A refusal is an answer.
+    pub async fn kubectl_with(&self, arguments: &[&str], input: &str) -> Result<Answer> {
+        self.tool("kubectl")?.run(arguments, input).await
+    }
+
     /// Gives kubectl's `apply` a manifest, as a person does.
     ///
     /// # Errors
     /// When kubectl cannot be run. A refusal is an answer.
     pub async fn apply(&self, manifest: &str) -> Result<Answer> {
-        self.tool("kubectl")?.run(&["apply", "--filename", "-"], manifest).await
+        self.kubectl_with(&["apply", "--filename", "-"], manifest).await
     }
 
     /// Runs helm with all rights.

@@ -90,6 +90,14 @@ fn findings_are_told_once_a_code_with_the_pools_that_they_are_about() {
 }
 
 #[test]
+fn long_names_make_room_for_the_sentence() {
+    let pools: Vec<NodePool> = ["a", "b", "c"].map(|letter| pool(&letter.repeat(30), &json!({}), "48h")).into();
+    let line = sentences(&[policy("p", &json!({}))], &pools);
+    assert!(line.len() <= LONGEST, "{} bytes", line.len());
+    assert!(line.contains("3 NodePools, e.g. aaa") && !line.contains("bbb") && line.ends_with("lower minRotationChances"), "{line}");
+}
+
+#[test]
 fn what_no_policy_can_rotate_is_not_held_against_one() {
     let mut fixed = pool("fixed", &json!({}), "48h");
     assert_eq!(doubted(&[policy("a", &json!({}))], std::slice::from_ref(&fixed)).len(), 1);

@@ -6,6 +6,7 @@
 
 mod admit_abuse;
 mod admit_always;
+mod admit_rules;
 mod admit_schema;
 mod admit_webhook;
 mod bed;
@@ -74,6 +75,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         admit_webhook::trials,
         admit_always::trials,
         admit_abuse::trials,
+        admit_rules::trials,
         rotate_completes::trials,
         rotate_recovers::trials,
         rotate_survives::trials,

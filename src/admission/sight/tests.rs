@@ -63,6 +63,10 @@ impl Cluster {
         let of_pools = request.uri().path() == "/apis/karpenter.sh/v1/nodepools";
         let watch = request.uri().query().unwrap_or_default().contains("watch=true");
         let change = if watch && !of_pools { self.changes.lock().unwrap().take() } else { None };
+        if change.is_some() {
+            // Somebody has looked before.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
         let (code, body) = match (watch, change) {
             (false, _) if of_pools => self.pools,
             (false, _) => self.policies,

@@ -56,6 +56,13 @@ fn the_uid_is_echoed_and_a_patch_is_base64() {
 }
 
 #[test]
+fn each_answer_has_its_verdict() {
+    let warned = Answer::Allow { patch: Patch::default(), warnings: vec!["careful".to_owned()] };
+    let verdicts = [Answer::PASS, warned, Answer::Refuse { faults: Vec::new() }, Answer::Broken].map(|answer| answer.verdict());
+    assert_eq!(verdicts, crate::server::VERDICTS);
+}
+
+#[test]
 fn what_could_not_be_judged_is_refused_with_words() {
     let answer = Answer::Broken.write(&review("CREATE", &json!({"metadata": {"name": "api"}}), &Value::Null));
     insta::assert_json_snapshot!(answer, @r#"
