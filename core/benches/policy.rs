@@ -9,11 +9,13 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Node;
+use noderotation_core::doubt::Strictness;
 use noderotation_core::karpenter::NodeClaim;
 use noderotation_core::policy::governing::Governing;
 use noderotation_core::policy::validate::validate;
 use noderotation_core::resolve::{PolicyEntry, resolve};
 use noderotation_core::selection::{Nodes, survey};
+use noderotation_core::surroundings::Surroundings;
 use serde_json::{Value, json};
 
 fn now() -> Timestamp {
@@ -80,6 +82,23 @@ fn resolution(criterion: &mut Criterion) {
     });
 }
 
+/// A policy that selects every pool, changed beside others: what a review of the admission endpoint costs at the most.
+fn surroundings(criterion: &mut Criterion) {
+    let others: Vec<Value> =
+        (0..100).map(|index| policy(&format!("p{index}"), &json!({"team": format!("t{index}")}), &one_window())).collect();
+    let pools = (0..1000).map(|index| {
+        let labels = json!({"team": format!("t{}", index % 120)});
+        let life = json!({"spec": {"expireAfter": if index % 2 == 0 { "336h" } else { "24h" }}});
+        serde_json::from_value(json!({"metadata": {"name": format!("pool-{index}"), "labels": labels}, "spec": {"template": life}}))
+            .unwrap()
+    });
+    let surroundings = Surroundings::new(&others, pools);
+    let entry = PolicyEntry::from_object(&policy("all", &json!({}), &one_window()));
+    criterion.bench_function("a policy beside 1,000 pools and 100 policies", |b| {
+        b.iter(|| surroundings.judge(Some(&entry), black_box(&entry), Strictness::default(), now()));
+    });
+}
+
 fn selection(criterion: &mut Criterion) {
     let governing = governing(&one_window());
     let claims: Vec<NodeClaim> = (0..10_000_u32)
@@ -105,5 +124,5 @@ fn selection(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, windows, resolution, selection);
+criterion_group!(benches, windows, resolution, surroundings, selection);
 criterion_main!(benches);

@@ -1,7 +1,5 @@
 //! The policies and NodePools of a cluster as last seen, and what they mean for a policy that is about to join them (D11).
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::Value;
@@ -37,11 +35,11 @@ impl Surroundings {
     /// told. `old` is what it replaces; a tie that was there before is no reason to refuse a change (review 20).
     #[must_use]
     pub fn judge(&self, old: Option<&PolicyEntry>, new: &PolicyEntry, strictness: Strictness, now: Timestamp) -> (Vec<Fault>, Vec<String>) {
-        let mut policies: Vec<PolicyEntry> = self.policies.iter().filter(|policy| policy.name != new.name).cloned().collect();
-        let before = old.map(|old| self.governance(old, &policies)).unwrap_or_default();
+        let policies = self.with(new);
         let after = self.governance(new, &policies);
+        // What was before matters to a tie alone.
+        let before = old.filter(|_| after.conflict().is_some()).map(|old| self.governance(old, &self.with(old))).unwrap_or_default();
         let introduced = !after.contested.is_subset(&before.contested) || !after.rivals.is_subset(&before.rivals);
-        policies.push(new.clone());
         let pools: Vec<(&NodePool, usize)> = self.pools.iter().map(|(pool, claims)| (pool, *claims)).collect();
         let doubts = doubts(new, &after, Among { policies: &policies, pools: &pools }, now);
         let denied = |doubt: &Doubt| doubt.is_denied(strictness) && (doubt.matter != Matter::Tie || introduced);
@@ -49,15 +47,19 @@ impl Surroundings {
         (denied.iter().map(Doubt::fault).collect(), told.iter().map(|doubt| doubt.fault().to_string()).collect())
     }
 
-    /// What `policy` has to do with the pools beside `others`. No other pools than those that it selects matter to it.
-    fn governance(&self, policy: &PolicyEntry, others: &[PolicyEntry]) -> Governance {
+    /// The policies with `policy` in place of the one of its name.
+    fn with(&self, policy: &PolicyEntry) -> Vec<PolicyEntry> {
+        self.policies.iter().filter(|other| other.name != policy.name).chain([policy]).cloned().collect()
+    }
+
+    /// What `policy` has to do with the pools, as one of `policies`. No other pools than those that it selects matter to it.
+    fn governance(&self, policy: &PolicyEntry, policies: &[PolicyEntry]) -> Governance {
         let Some(selector) = &policy.selector else {
             return Governance::default();
         };
         let selected = self.pools.iter().filter(|(pool, _)| selector.matches(pool.labels()));
-        let all: Vec<PolicyEntry> = others.iter().chain([policy]).cloned().collect();
-        let mut governance: BTreeMap<String, Governance> = governance(&all, selected.map(|(pool, _)| (pool.name(), pool.labels())));
-        governance.remove(&policy.name).unwrap_or_default()
+        let mut all = governance(policies, selected.map(|(pool, _)| (pool.name(), pool.labels())));
+        all.remove(&policy.name).unwrap_or_default()
     }
 }
 

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_faulty_spec_is_refused_unless_it_was_there_before() {
+    fn c168_a_faulty_spec_is_refused_unless_it_was_there_before() {
         let (good, bad) = (policy("UTC", "06:00"), policy("Mars/Olympus", "06:00"));
         for (operation, old) in [("CREATE", Value::Null), ("UPDATE", good.clone())] {
             assert!(matches!(asked(operation, bad.clone(), old), Answer::Refuse { faults } if faults.len() == 1), "{operation}");

@@ -89,7 +89,23 @@ async fn each_is_told(cluster: &Cluster) -> Result<()> {
         let count = counted.value("noderotation_admission_requests_total", &[("operation", operation), ("verdict", verdict)]);
         ensure!(count.is_some_and(|count| count > 0.0), "{operation} {verdict}: {count:?}");
     }
+    refusals_are_logged(cluster)?;
     tidy_up(cluster, operator).await
+}
+
+/// Each refusal is one line with policy, user, operation and every fault.
+fn refusals_are_logged(cluster: &Cluster) -> Result<()> {
+    let log = std::fs::read_to_string(cluster.logs().join("operator.log")).context("reading the operator's log")?;
+    let of_the_table = |line: &&str| line.contains("policy refused") && line.contains("Mars/Olympus") && line.contains("readyTimeout");
+    for operation in ["CREATE", "UPDATE"] {
+        let line = log.lines().filter(of_the_table).find(|line| line.contains(operation));
+        let line: Value = serde_json::from_str(line.with_context(|| format!("no refused {operation} is logged"))?)?;
+        let text = line.to_string();
+        for told in [format!("\"policy\":\"{NAME}\""), "\"user\":\"".to_owned(), "spec.surge.failurePause".to_owned()] {
+            ensure!(text.contains(&told), "{told} is not in {text}");
+        }
+    }
+    Ok(())
 }
 
 async fn each_is_denied(cluster: &Cluster) -> Result<()> {

@@ -109,7 +109,7 @@ async fn a_new_pair_is_served_from_the_next_handshake_on() {
 }
 
 #[tokio::test]
-async fn what_is_no_review_is_told_so() {
+async fn c173_c175_what_is_no_review_is_told_so() {
     let running = start(quick()).await;
     let json = "Content-Type: application/json; charset=utf-8";
     let review =

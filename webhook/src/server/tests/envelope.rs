@@ -68,6 +68,7 @@ async fn outcome(running: &Running, path: &str, body: &[u8], expected: &Outcome)
         return (Unanswerable(status, told.chars().take(length).collect()), None);
     }
     let answer: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&answer["apiVersion"], &answer["kind"]), (&json!("admission.k8s.io/v1"), &json!("AdmissionReview")));
     let response = &answer["response"];
     let uid = response["uid"].as_str().map(str::to_owned);
     let causes = response["status"]["details"]["causes"].as_array().map_or(0, Vec::len);
@@ -94,7 +95,7 @@ fn of_bodies() -> Vec<Row> {
     let too_large = unanswerable(413, "the body is larger than 3145728 bytes");
     vec![
         ("as it should be", text(&review(&[])), Allowed, "abc"),
-        ("v1beta1", version(json!("admission.k8s.io/v1beta1")), unanswerable(400, wrong), ""),
+        ("c172 v1beta1", version(json!("admission.k8s.io/v1beta1")), unanswerable(400, wrong), ""),
         ("no version", version(Value::Null), unanswerable(400, "the body is \"\", not an AdmissionReview"), ""),
         ("another object", text(&json!({"apiVersion": "v1", "kind": "Pod"})), unanswerable(400, "the body is \"v1\", not an"), ""),
         ("no request", text(&json!({"apiVersion": "admission.k8s.io/v1"})), no_request(), ""),
@@ -128,7 +129,7 @@ fn of_requests() -> Vec<Row> {
         ("the kind of another group", bad("kind", json!({"group": "example.com", "kind": "RotationPolicy"})), Allowed, "abc"),
         ("a kind without a group", bad("kind", json!({"kind": "RotationPolicy"})), Refused(422, 1), "abc"),
         ("a subresource", bad("subResource", json!("status")), Allowed, "abc"),
-        ("a deletion", deletion, Allowed, "abc"),
+        ("c167 a deletion", deletion, Allowed, "abc"),
         ("a deletion with an object", bad("operation", json!("DELETE")), Allowed, "abc"),
         ("an operation that there is not", bad("operation", json!("create")), Allowed, "abc"),
         ("an update of nothing", bad("operation", json!("UPDATE")), Refused(422, 1), "abc"),
@@ -156,7 +157,7 @@ fn of_objects() -> Vec<Row> {
 }
 
 #[tokio::test]
-async fn each_odd_envelope_has_its_outcome_at_both_endpoints() {
+async fn c170_c171_each_odd_envelope_has_its_outcome_at_both_endpoints() {
     let running = start(Limits::default()).await;
     for path in [MUTATE, VALIDATE] {
         for (name, body, expected, uid) in of_bodies().into_iter().chain(of_requests()).chain(of_objects()) {
