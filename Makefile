@@ -59,10 +59,11 @@ e2e: build ## Run the tests on a real cluster. ARGS='NAME' picks some.
 	@$(CARGO) test --locked -p e2e --test e2e -- $(ARGS)
 
 .PHONY: bench
-bench: ## Measure what the rules and `check` cost.
+bench: ## Measure what the rules, `check` and the admission endpoint cost.
 	$(call stage,benchmarks)
 	@$(CARGO) bench --locked -p noderotation-core --bench policy -- --noplot
 	@$(CARGO) bench --locked -p node-rotation-controller --bench check -- --noplot
+	@$(CARGO) bench --locked -p noderotation-webhook --bench endpoint
 
 .PHONY: model
 model: ## Let the model checker try to break a rotation, and see that it can. DEPTH=3 WORLD='two pools' goes further.
