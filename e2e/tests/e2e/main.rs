@@ -6,6 +6,7 @@
 
 mod admit_abuse;
 mod admit_always;
+mod admit_helm;
 mod admit_rules;
 mod admit_schema;
 mod admit_webhook;
@@ -76,6 +77,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         admit_always::trials,
         admit_abuse::trials,
         admit_rules::trials,
+        admit_helm::trials,
         rotate_completes::trials,
         rotate_recovers::trials,
         rotate_survives::trials,
