@@ -99,7 +99,7 @@ mod tests {
         ];
         for (name, limits, used, requests, expected) in rows {
             let mut pool = NodePool::new("p", NodePoolSpec { limits: quantities(limits), ..NodePoolSpec::default() });
-            pool.status = Some(NodePoolStatus { resources: quantities(used) });
+            pool.status = Some(NodePoolStatus { resources: quantities(used), ..NodePoolStatus::default() });
             let found: Vec<_> = shortfalls(&pool, 2, &quantities(requests)).into_iter().map(|s| s.resource).collect();
             assert_eq!(&found, expected, "{name}");
         }
@@ -107,7 +107,7 @@ mod tests {
 
     fn pool(limits: &[(&str, &str)], used: &[(&str, &str)]) -> NodePool {
         let mut pool = NodePool::new("np0", NodePoolSpec { limits: quantities(limits), ..NodePoolSpec::default() });
-        pool.status = Some(NodePoolStatus { resources: quantities(used) });
+        pool.status = Some(NodePoolStatus { resources: quantities(used), ..NodePoolStatus::default() });
         pool
     }
 

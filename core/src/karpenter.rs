@@ -52,6 +52,8 @@ pub struct Template {
 pub struct NodePoolStatus {
     /// Sums over the pool's nodes by resource name, `nodes` among them.
     pub resources: BTreeMap<String, Quantity>,
+    /// `Ready`, `NodeClassReady`, …
+    pub conditions: Vec<Condition>,
 }
 
 /// What a NodeClaim asks for.
@@ -139,6 +141,17 @@ impl NodePool {
     pub fn nodes(&self) -> usize {
         self.status.as_ref().and_then(|status| status.resources.get("nodes")?.0.parse().ok()).unwrap_or_default()
     }
+
+    /// Karpenter says that it launches no nodes for the pool, because of its node class for example. Of a pool of which it
+    /// says nothing yet that is not known.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.status.as_ref().is_some_and(|status| has(&status.conditions, "Ready", "False"))
+    }
+}
+
+fn has(conditions: &[Condition], type_: &str, status: &str) -> bool {
+    conditions.iter().any(|condition| condition.type_ == type_ && condition.status == status)
 }
 
 impl NodeClaim {
@@ -164,7 +177,7 @@ impl NodeClaim {
     #[must_use]
     pub fn is_true(&self, type_: &str) -> bool {
         let conditions = self.status.as_ref().map(|s| s.conditions.as_slice()).unwrap_or_default();
-        conditions.iter().any(|c| c.type_ == type_ && c.status == "True")
+        has(conditions, type_, "True")
     }
 
     /// Being deleted.

@@ -140,6 +140,12 @@ pub(crate) fn notice_event(pool: &NodePool, notice: &Notice) -> EventRecord {
             "EvaluateNodePool",
             "The NodePool sets spec.replicas and refills itself; its nodes are not rotated.".to_owned(),
         ),
+        Notice::NodePoolNotReady => on_pool(
+            "NodePoolNotReady",
+            "EvaluateNodePool",
+            "Karpenter says that the NodePool is not Ready, so it launches no nodes and no rotation begins; its condition Ready says why."
+                .to_owned(),
+        ),
         Notice::FreezeUnparsable { value } => on_pool(
             "FreezeUnparsable",
             "EvaluateNodePool",

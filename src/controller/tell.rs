@@ -108,6 +108,7 @@ fn idle_reason(activity: &Activity) -> Option<&'static str> {
     match activity {
         Activity::NodePoolDeleting => Some("NodePoolDeleting"),
         Activity::StaticNodePool => Some("StaticNodePool"),
+        Activity::NodePoolNotReady => Some("NodePoolNotReady"),
         Activity::Infeasible => Some("infeasibleSchedule"),
         Activity::Gated(closed) => Some(closed.gate.name()),
         Activity::OrphanDraining(_) => Some("orphanDraining"),

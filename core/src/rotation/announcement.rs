@@ -228,6 +228,8 @@ pub enum Notice {
     },
     /// A static pool refills itself and is never rotated.
     StaticNodePool,
+    /// Karpenter launches no nodes for the pool.
+    NodePoolNotReady,
     /// The freeze annotation cannot be read and counts as frozen.
     FreezeUnparsable {
         /// As written.
@@ -275,6 +277,7 @@ impl Notice {
             | Self::ShortLead { .. }
             | Self::PolicyConflict { .. }
             | Self::StaticNodePool
+            | Self::NodePoolNotReady
             | Self::FreezeUnparsable { .. }
             | Self::InsufficientHeadroom { .. }
             | Self::SurgeUnschedulable { .. }

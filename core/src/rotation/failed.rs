@@ -82,7 +82,7 @@ fn may_retry(rotation: &Rotation<'_>) -> Seen<bool> {
     let infeasible = pass.derived.as_ref().is_some_and(Derived::is_infeasible);
     let gated = gate::first_closed(governing, &pass.marks, marks.failed_at, pass.now).is_some();
     let next_attempt = marks.failed_at.map(|at| backoff::next_attempt(governing, at, marks.retry_count, pass.now));
-    if pass.never_rotated() || infeasible || gated || next_attempt.is_some_and(|at| pass.now < at) {
+    if pass.never_rotated() || pass.pool().is_broken() || infeasible || gated || next_attempt.is_some_and(|at| pass.now < at) {
         return Seen::Continue(false);
     }
     let placeholder = placeholder(rotation)?;

@@ -18,6 +18,8 @@ pub enum Activity {
     NodePoolDeleting,
     /// The pool refills itself.
     StaticNodePool,
+    /// Karpenter launches no nodes for the pool.
+    NodePoolNotReady,
     /// A finding says that the schedule cannot work.
     Infeasible,
     /// A start gate is closed.
@@ -73,6 +75,7 @@ impl Activity {
             | Self::Conflict(_)
             | Self::NodePoolDeleting
             | Self::StaticNodePool
+            | Self::NodePoolNotReady
             | Self::Infeasible
             | Self::Gated(_)
             | Self::Sweeping

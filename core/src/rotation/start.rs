@@ -116,6 +116,12 @@ fn refusal(pass: &Pass<'_>) -> Option<Decision> {
         decision.notices.push(Notice::StaticNodePool);
         return Some(decision);
     }
+    // Each attempt would wait in vain for its surge, and a drain without one would leave Pods without a node.
+    if pass.pool().is_broken() {
+        let mut decision = pass.rest(Activity::NodePoolNotReady, wait);
+        decision.notices.push(Notice::NodePoolNotReady);
+        return Some(decision);
+    }
     if pass.derived.as_ref().is_some_and(Derived::is_infeasible) {
         return Some(pass.rest(Activity::Infeasible, wait));
     }

@@ -151,7 +151,7 @@ fn pool(object: &Pool, version: String, labels: &Map, sight: &Sight, setup: &Set
     if object.full {
         let count = Quantity(sight.nodes.len().to_string());
         pool.spec.limits = [("nodes".to_owned(), count.clone())].into();
-        pool.status = Some(NodePoolStatus { resources: [("nodes".to_owned(), count)].into() });
+        pool.status = Some(NodePoolStatus { resources: [("nodes".to_owned(), count)].into(), ..NodePoolStatus::default() });
     }
     pool
 }

@@ -166,7 +166,8 @@ impl World {
 
     pub(super) fn limit(&mut self, resource: &str, limit: &str, used: &str) {
         self.pool.spec.limits = [(resource.to_owned(), Quantity(limit.to_owned()))].into();
-        self.pool.status = Some(NodePoolStatus { resources: [(resource.to_owned(), Quantity(used.to_owned()))].into() });
+        self.pool.status =
+            Some(NodePoolStatus { resources: [(resource.to_owned(), Quantity(used.to_owned()))].into(), ..NodePoolStatus::default() });
     }
 
     /// A person's `do-not-disrupt` on the node.
