@@ -29,6 +29,11 @@ impl Bundle {
         self.0.first().map(String::as_str)
     }
 
+    /// All of them, in order.
+    pub fn roots(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
     /// With `root` behind the others.
     #[must_use]
     pub fn joined_by(mut self, root: &str) -> Self {

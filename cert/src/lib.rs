@@ -9,3 +9,4 @@ pub mod pair;
 pub mod resolver;
 pub mod rotation;
 pub mod secret;
+pub mod trust;

@@ -115,6 +115,12 @@ impl Pair {
     }
 }
 
+/// Validity of a root as PEM; `None` if it is no certificate.
+#[must_use]
+pub fn validity_of_root(pem: &str) -> Option<Validity> {
+    validity(&CertificateDer::from_pem_slice(pem.as_bytes()).ok()?)
+}
+
 fn validity(certificate: &CertificateDer<'_>) -> Option<Validity> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     let instant = |seconds| Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX);
