@@ -6,36 +6,36 @@
 mod certificate;
 mod registration;
 mod sight;
+mod tell;
+mod upkeep;
+mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
-use jiff::Timestamp;
 use kube::Client;
-use kube::api::Api;
 use noderotation_cert::issue::Names;
 use noderotation_cert::resolver::Resolver;
 use noderotation_webhook::judge::Judge;
 use noderotation_webhook::server::{self, Exchange, Limits};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::address::Address;
+use crate::cli::duration;
+use crate::event::Recorder;
 use crate::metrics::Metrics;
 use crate::probe::Readiness;
 use crate::severity::Severity;
-use crate::telemetry::words;
-use certificate::Keeper;
-use registration::Registrar;
+use certificate::Issuer;
 use sight::Sight;
+use upkeep::Upkeep;
 
-/// Time between two looks at certificate and registration, and the longest between two tries.
-const PERIOD: Duration = Duration::from_secs(10);
-/// Time to the first try after something has gone wrong.
-const RETRY: Duration = Duration::from_secs(1);
 /// The conditions of `/readyz`.
 const ADMISSION: &str = "admission";
+const CERTIFICATE: &str = "certificate";
 const REGISTRATION: &str = "registration";
 
 /// Flags of the admission endpoint.
@@ -53,9 +53,16 @@ pub(crate) struct AdmissionOptions {
     /// Name of both webhook configurations, the mutating and the validating.
     #[arg(long, value_name = "NAME", default_value = "node-rotation-controller", env = "NODE_ROTATION_WEBHOOK_CONFIGURATION")]
     webhook_configuration: String,
-    /// Secret with the endpoint's certificate, in --namespace; made if it is not there.
+    /// Who issues the endpoint's certificate; the Secret is written by this operator only where that does.
+    #[arg(long, value_enum, default_value_t = Issuer::SelfSigned, env = "NODE_ROTATION_CERTIFICATES")]
+    certificates: Issuer,
+    /// Secret with the endpoint's certificate, in --namespace.
     #[arg(long, value_name = "NAME", default_value = "node-rotation-controller-webhook-tls", env = "NODE_ROTATION_CERTIFICATE_SECRET")]
     certificate_secret: String,
+    /// A root must have been in the webhook configurations this long before what it has signed is served, and one that is
+    /// not ours stays in them as long.
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = duration, env = "NODE_ROTATION_CERTIFICATE_DWELL")]
+    certificate_dwell: Duration,
     /// DNS domain of the cluster, for the certificate's names.
     #[arg(long, value_name = "DOMAIN", default_value = "cluster.local", env = "NODE_ROTATION_CLUSTER_DOMAIN")]
     cluster_domain: String,
@@ -74,6 +81,7 @@ pub(crate) struct Context {
     pub(crate) namespace: String,
     pub(crate) client: Client,
     pub(crate) metrics: Metrics,
+    pub(crate) events: Recorder,
     pub(crate) readiness: Readiness,
     pub(crate) shutdown_delay: Duration,
     pub(crate) stop: CancellationToken,
@@ -120,77 +128,15 @@ pub(crate) async fn serve(context: Context) -> Result<(), Error> {
     let sight = Sight::default();
     let judge = context.judge(&sight);
     let serving = server::serve(listener, server::tls(resolver.clone())?, judge, limits, observer, context.stop.clone());
+    let wake = Notify::new();
     let mut upkeep = Upkeep::new(&context, resolver);
-    // The upkeep and the watches end with the stop; the server some time after it, with what was seen last.
+    // The upkeep and the watches end with the stop, in whatever request they are; the server some time after it, with what
+    // was seen last.
     tokio::join!(serving, context.stop.run_until_cancelled(sight.keep(context.client.clone())), async {
-        context.stop.run_until_cancelled(upkeep.run()).await;
+        let watching = watch::wake(&context, &wake);
+        let keeping = Box::pin(async { tokio::join!(watching, upkeep.run(&wake)) });
+        context.stop.run_until_cancelled(keeping).await;
         context.readiness.require(ADMISSION, false, "stopping");
     });
     Ok(())
-}
-
-/// Keeps certificate and registration as they should be.
-struct Upkeep<'a> {
-    context: &'a Context,
-    keeper: Keeper,
-    registrar: Option<Registrar>,
-}
-
-impl<'a> Upkeep<'a> {
-    fn new(context: &'a Context, resolver: Resolver) -> Self {
-        let (options, client, namespace) = (&context.options, &context.client, &context.namespace);
-        let secrets = Api::namespaced(client.clone(), namespace);
-        let registrar = options.webhook_register.then(|| Registrar {
-            client: client.clone(),
-            namespace: namespace.clone(),
-            service: options.webhook_service.clone(),
-            configuration: options.webhook_configuration.clone(),
-            server_name: context.names().server(),
-        });
-        Self { context, keeper: Keeper::new(secrets, &options.certificate_secret, context.names(), resolver), registrar }
-    }
-
-    /// Looks for ever; a problem is told when it begins, changes and ends.
-    async fn run(&mut self) {
-        let mut told = String::new();
-        let mut wait = RETRY;
-        loop {
-            let problem = self.look(Timestamp::now()).await.err().unwrap_or_default();
-            let changed = problem != told;
-            if changed && problem.is_empty() {
-                info!("admission endpoint is as it should be");
-            } else if changed {
-                warn!(problem, "admission endpoint is not as it should be, trying again");
-            }
-            wait = match (problem.is_empty(), changed) {
-                (true, _) => PERIOD,
-                (false, true) => RETRY,
-                (false, false) => (wait * 2).min(PERIOD),
-            };
-            told = problem;
-            tokio::time::sleep(wait).await;
-        }
-    }
-
-    /// One look; an error is what keeps the endpoint from being as it should be.
-    async fn look(&mut self, now: Timestamp) -> Result<(), String> {
-        let readiness = &self.context.readiness;
-        let kept = self.keeper.keep(now).await.map_err(|error| words(&error));
-        readiness.inform("certificate", kept.is_ok(), kept.as_ref().err().cloned().unwrap_or_default());
-        let (pair, bundle) = kept?;
-        self.context.metrics.certificate_not_after(pair.validity.not_after.duration_since(Timestamp::UNIX_EPOCH).as_secs_f64());
-        let Some(registrar) = &self.registrar else {
-            readiness.require(ADMISSION, true, "");
-            readiness.inform(REGISTRATION, true, "left to others");
-            return Ok(());
-        };
-        let registered = registrar.keep(&pair, &bundle).await;
-        let problem = registered.as_ref().err().map(|error| words(error)).unwrap_or_default();
-        let distrusted = matches!(registered, Err(registration::Error::Distrusted(..)));
-        readiness.require(ADMISSION, !distrusted, if distrusted { problem.as_str() } else { "" });
-        readiness.inform(REGISTRATION, registered.is_ok(), problem.clone());
-        registered.map_err(|_| problem)?;
-        self.keeper.trust(&bundle, now);
-        Ok(())
-    }
 }

@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 pub(crate) struct Usage(pub(crate) String);
 
 /// A Go duration given as a flag.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     noderotation_core::duration::parse(text).map_err(|fault| fault.to_string())
 }
 

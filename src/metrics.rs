@@ -53,6 +53,9 @@ struct Series {
     lease_lost: IntCounter,
     ready_to_lead: Gauge,
     certificate_not_after: Gauge,
+    authority_not_after: Gauge,
+    certificates_refused: IntCounter,
+    registered: GaugeVec,
     events_dropped: IntCounterVec,
 }
 
@@ -83,6 +86,9 @@ impl Metrics {
             lease_lost: table::LEASE_LOST.counter(&registry)?,
             ready_to_lead: table::PREFLIGHT.gauge(&registry)?,
             certificate_not_after: table::CERTIFICATE.gauge(&registry)?,
+            authority_not_after: table::AUTHORITY.gauge(&registry)?,
+            certificates_refused: table::CERTIFICATES_REFUSED.counter(&registry)?,
+            registered: table::REGISTERED.gauges(&registry)?,
             events_dropped: table::EVENTS_DROPPED.counters(&registry)?,
             registry,
         };
@@ -200,6 +206,21 @@ impl Metrics {
     /// When the served certificate expires, in Unix seconds.
     pub(crate) fn certificate_not_after(&self, timestamp: f64) {
         self.0.certificate_not_after.set(timestamp);
+    }
+
+    /// When the root expires that has signed the served certificate, in Unix seconds.
+    pub(crate) fn authority_not_after(&self, timestamp: f64) {
+        self.0.authority_not_after.set(timestamp);
+    }
+
+    /// A pair was found in the Secret that cannot be served.
+    pub(crate) fn certificate_refused(&self) {
+        self.0.certificates_refused.inc();
+    }
+
+    /// A webhook configuration is as it should be, or not.
+    pub(crate) fn webhook_registered(&self, configuration: &str, registered: bool) {
+        self.0.registered.with_label_values(&[configuration]).set(flag(registered));
     }
 
     /// An event could not be written.

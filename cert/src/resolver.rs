@@ -20,8 +20,13 @@ impl Resolver {
     /// Why it does not fit; what was served before still is.
     pub fn offer(&self, material: &Material, name: &str, now: Timestamp) -> Result<Pair, Misfit> {
         let pair = pair::check(material, name, now)?;
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(pair.clone());
+        self.serve(pair.clone());
         Ok(pair)
+    }
+
+    /// Serves a pair that has been found to fit, from the next handshake on.
+    pub fn serve(&self, pair: Pair) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(pair);
     }
 
     /// What is served now.

@@ -14,6 +14,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::api::{Api, DynamicObject};
@@ -26,9 +27,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tracing::{info, warn};
 
-use super::{PERIOD, RETRY};
 use crate::controller::{WATCH_TIMEOUT_SECONDS, policy_resource};
 use crate::telemetry::words;
+
+/// Time to the next try after the first error of a watch, and the longest between two.
+const RETRY: Duration = Duration::from_secs(1);
+const PERIOD: Duration = Duration::from_secs(10);
 
 /// The cluster as last seen. Clones share it.
 #[derive(Clone, Default)]

@@ -119,6 +119,7 @@ async fn operate(options: Options, timing: Option<Timing>) -> anyhow::Result<()>
         namespace: options.namespace.clone(),
         client: client.clone(),
         metrics: metrics.clone(),
+        events: events.clone(),
         readiness: readiness.clone(),
         shutdown_delay: options.shutdown_delay,
         stop: stop.clone(),

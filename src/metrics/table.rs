@@ -35,6 +35,15 @@ pub(super) const LEASE_LOST: Row =
 pub(super) const PREFLIGHT: Row = row("noderotation_preflight_ok", &[], "1 when the cluster serves and permits what the controller needs.");
 pub(super) const CERTIFICATE: Row =
     row("noderotation_certificate_not_after_timestamp", &[], "Unix time at which the served certificate expires.");
+pub(super) const AUTHORITY: Row = row(
+    "noderotation_certificate_authority_not_after_timestamp",
+    &[],
+    "Unix time at which the root expires that has signed the served certificate.",
+);
+pub(super) const CERTIFICATES_REFUSED: Row =
+    row("noderotation_certificate_refused_total", &[], "Pairs that were found in the Secret and could not be served.");
+pub(super) const REGISTERED: Row =
+    row("noderotation_webhook_registered", &["configuration"], "1 while the webhook configuration is as it should be.");
 pub(super) const EVENTS_DROPPED: Row = row("noderotation_events_dropped_total", &["reason"], "Events that could not be written.");
 
 /// Absorbing waits of seconds and drains of a day; the doubling from 30 s is what existing dashboards know.

@@ -42,6 +42,9 @@ fn touched() -> Metrics {
     metrics.lease_lost();
     metrics.preflight(true);
     metrics.certificate_not_after(1.0);
+    metrics.authority_not_after(2.0);
+    metrics.certificate_refused();
+    metrics.webhook_registered("mutating", true);
     metrics.event_dropped("queue");
     metrics
 }

@@ -149,7 +149,10 @@ async fn rights_are_asked_for_where_they_are_used() {
 fn granted(role: &str, cluster: bool) -> BTreeSet<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/node-rotation-controller/templates").join(role);
     let template = std::fs::read_to_string(file).unwrap();
-    let rules = template.split("\nrules:\n").nth(1).unwrap().replace("{{", "'{{").replace("}}", "}}'");
+    let rules = template.split("\nrules:\n").nth(1).unwrap();
+    // Whatever depends on a value counts as granted.
+    let rules: Vec<&str> = rules.lines().filter(|line| !line.trim_start().starts_with("{{")).collect();
+    let rules = rules.join("\n").replace("{{", "'{{").replace("}}", "}}'");
     let rules: Vec<Value> = serde_yaml_ng::from_str(&rules).unwrap();
     let words = |rule: &Value, key: &str| -> Vec<String> {
         rule[key].as_array().into_iter().flatten().map(|word| word.as_str().unwrap().to_owned()).collect()
@@ -184,9 +187,27 @@ fn the_chart_grants_what_is_needed_and_nothing_else() {
     let granted: BTreeSet<String> = granted("clusterrole.yaml", true).union(&granted("role.yaml", false)).cloned().collect();
     let missing: Vec<&String> = needed.difference(&granted).collect();
     assert!(missing.is_empty(), "the chart does not grant {missing:?}");
-    // What admission takes: its certificate, its Service, its registration.
-    let of_admission = ["/secrets ", "/services ", "webhookconfigurations ", "/customresourcedefinitions "];
-    let needless: Vec<&String> =
-        granted.difference(&needed).filter(|right| !of_admission.iter().any(|resource| right.contains(resource))).collect();
+    let of_admission: BTreeSet<String> = ADMISSION
+        .iter()
+        .flat_map(|(scope, resource, verbs)| {
+            let literal = *scope == "namespace" || scope.contains('.');
+            let scope = if literal { (*scope).to_owned() } else { format!("{{{{ include \"node-rotation-controller.{scope}\" . }}}}") };
+            verbs.iter().map(move |verb| format!("{scope} {resource} {verb}"))
+        })
+        .collect();
+    let missing: Vec<&String> = of_admission.difference(&granted).collect();
+    assert!(missing.is_empty(), "the chart does not grant {missing:?}");
+    let needless: Vec<&String> = granted.difference(&needed).filter(|right| !of_admission.contains(*right)).collect();
     assert!(needless.is_empty(), "nothing needs what the chart grants: {needless:?}");
 }
+
+/// What admission takes: its certificate, its Service, its registration. Scope (the chart's template of a name, or
+/// `namespace`), resource, verbs.
+const ADMISSION: [(&str, &str, &[&str]); 6] = [
+    ("certificateSecret", "/secrets", &["get", "list", "watch", "patch"]),
+    ("namespace", "/secrets", &["create"]),
+    ("webhookService", "/services", &["get"]),
+    ("webhookConfiguration", "admissionregistration.k8s.io/mutatingwebhookconfigurations", &["get", "list", "watch", "patch"]),
+    ("webhookConfiguration", "admissionregistration.k8s.io/validatingwebhookconfigurations", &["get", "list", "watch", "patch"]),
+    ("rotationpolicies.noderotation.io", "apiextensions.k8s.io/customresourcedefinitions", &["get"]),
+];

@@ -22,6 +22,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Its value as a label of series.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Mutating => "mutating",
+            Self::Validating => "validating",
+        }
+    }
+
     /// Kind of the object.
     #[must_use]
     pub fn object_kind(self) -> &'static str {

@@ -21,8 +21,27 @@ Names and labels. 55 characters leave room for the longest suffix of a Service w
 {{ include "node-rotation-controller.fullname" . }}-webhook
 {{- end }}
 
+{{/*
+A Secret for each mode, so that nobody finds the keys of another one in it after a change of the mode.
+*/}}
 {{- define "node-rotation-controller.certificateSecret" -}}
-{{ include "node-rotation-controller.fullname" . }}-webhook-tls
+{{- if .Values.certificates.secretName }}
+{{- .Values.certificates.secretName }}
+{{- else if eq .Values.certificates.mode "selfSigned" }}
+{{- include "node-rotation-controller.fullname" . }}-webhook-tls
+{{- else if eq .Values.certificates.mode "certManager" }}
+{{- include "node-rotation-controller.fullname" . }}-webhook-cert-manager
+{{- else }}
+{{- fail "certificates.secretName: with certificates.mode=secret, name the Secret (type kubernetes.io/tls, with ca.crt) that holds your certificate" }}
+{{- end }}
+{{- end }}
+
+{{/*
+An object of its own for entries that the chart renders: each field of either object has one owner, whoever fills it.
+*/}}
+{{- define "node-rotation-controller.webhookConfiguration" -}}
+{{ include "node-rotation-controller.fullname" . }}
+{{- if not .Values.webhook.register }}-static{{ end }}
 {{- end }}
 
 {{- define "node-rotation-controller.selectorLabels" -}}
