@@ -9,4 +9,5 @@ pub mod pair;
 pub mod resolver;
 pub mod rotation;
 pub mod secret;
+pub mod serving;
 pub mod trust;

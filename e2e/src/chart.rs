@@ -34,9 +34,21 @@ pub async fn install(cluster: &Cluster, values: &[&str]) -> Result<()> {
         "metadata": {"name": NAMESPACE, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
     });
     cluster.apply(&namespace.to_string()).await?.accepted()?;
+    helm(cluster, &["install"], values).await
+}
+
+/// Upgrades the release to these values and the chart's own for all others.
+///
+/// # Errors
+/// When helm or the cluster refuses.
+pub async fn upgrade(cluster: &Cluster, values: &[&str]) -> Result<()> {
+    helm(cluster, &["upgrade", "--reset-values"], values).await
+}
+
+async fn helm(cluster: &Cluster, command: &[&str], values: &[&str]) -> Result<()> {
     let chart = folder();
     let chart = chart.to_string_lossy();
-    let mut arguments = vec!["install", RELEASE, &chart, "--namespace", NAMESPACE];
+    let mut arguments = [command, &[RELEASE, &chart, "--namespace", NAMESPACE]].concat();
     for value in values {
         arguments.extend(["--set", value]);
     }

@@ -120,7 +120,7 @@ impl Operator {
             if let Err(ended) = self.process.check() {
                 return Ok(Look::Done(Err(ended)));
             }
-            let answer = http::get(self.probe, "/readyz").await?;
+            let answer = self.readiness().await?;
             if answer.status != 200 {
                 return Ok(Look::NotYet(answer.body));
             }
@@ -150,6 +150,14 @@ impl Operator {
     /// When it has ended.
     pub fn resident(&self) -> Result<u64> {
         self.process.resident()
+    }
+
+    /// What it answers at /readyz now.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn readiness(&self) -> Result<http::Answer> {
+        http::get(self.probe, "/readyz").await
     }
 
     /// What it exposes at /metrics now.

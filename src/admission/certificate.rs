@@ -13,11 +13,10 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use noderotation_cert::bundle::Bundle;
 use noderotation_cert::issue;
-use noderotation_cert::pair::{self, Misfit, Pair};
-use noderotation_cert::resolver::Resolver;
-use noderotation_cert::rotation::{Reason, Rules, Situation, Verdict};
+use noderotation_cert::pair::{Misfit, Pair};
+use noderotation_cert::rotation::{Reason, Verdict};
 use noderotation_cert::secret::{Material, Missing, is_ours};
-use noderotation_cert::trust::Trust;
+use noderotation_cert::serving::{Serving, Taken};
 use serde_json::json;
 use tracing::info;
 
@@ -98,21 +97,10 @@ impl Error {
 /// The outcome of a look.
 #[derive(Debug)]
 pub(super) struct Kept {
-    /// What is served.
-    pub(super) pair: Pair,
-    /// The roots that callers are to trust.
-    pub(super) bundle: Bundle,
+    /// What is served, and what callers are to trust.
+    pub(super) taken: Taken,
     /// Why the Secret was written, if it was.
     pub(super) wrote: Option<Reason>,
-    /// The pair in the Secret is another one, which callers might not accept yet.
-    pub(super) waits: bool,
-}
-
-/// What is served, as it stood in the Secret.
-struct Served {
-    material: Material,
-    /// It may be put back if the Secret gets lost.
-    ours: bool,
 }
 
 /// What is served, and where it comes from.
@@ -120,22 +108,14 @@ pub(super) struct Keeper {
     api: Api<Secret>,
     name: String,
     issuer: Issuer,
-    rules: Rules,
-    resolver: Resolver,
-    served: Option<Served>,
-    trust: Trust,
+    serving: Serving,
     /// The version of the Secret that was read last.
     version: Option<String>,
 }
 
 impl Keeper {
-    pub(super) fn new(api: Api<Secret>, name: &str, issuer: Issuer, rules: Rules, resolver: Resolver) -> Self {
-        Self { api, name: name.to_owned(), issuer, rules, resolver, served: None, trust: Trust::default(), version: None }
-    }
-
-    /// The name by which the API server calls the endpoint.
-    pub(super) fn server_name(&self) -> String {
-        self.rules.names.server()
+    pub(super) fn new(api: Api<Secret>, name: &str, issuer: Issuer, serving: Serving) -> Self {
+        Self { api, name: name.to_owned(), issuer, serving, version: None }
     }
 
     /// The version of the Secret that was read last.
@@ -145,12 +125,12 @@ impl Keeper {
 
     /// What is served, whatever has become of the Secret, and the roots that callers are to trust for it.
     pub(super) fn served(&self) -> Option<(Pair, Bundle)> {
-        self.resolver.served().zip(self.served.as_ref().map(|served| served.material.bundle.clone()))
+        self.serving.served()
     }
 
     /// Callers are told to trust these roots and no others, seen at `now`.
     pub(super) fn trust(&mut self, live: &Bundle, now: Timestamp) {
-        self.trust.note(live, now);
+        self.serving.trust(live, now);
     }
 
     /// Looks at the Secret, writes what is due, and serves it.
@@ -163,10 +143,7 @@ impl Keeper {
                 return self.adopt(found, now);
             }
             let found = found.and_then(Result::ok);
-            let served = self.served.as_ref().filter(|served| served.ours).map(|served| &served.material);
-            let trusted_since = found.as_ref().and_then(|found| self.trust.of_all(&found.bundle));
-            let situation = Situation { found: found.as_ref(), served, trusted_since, now };
-            let (material, wrote) = match (self.rules.judge(&situation)?, found) {
+            let (material, wrote) = match (self.serving.judge(found.as_ref(), now)?, found) {
                 (Verdict::Serve, Some(found)) => (found, None),
                 // Nothing was found, so there is something to write.
                 (Verdict::Serve, None) => continue,
@@ -178,8 +155,8 @@ impl Keeper {
                     (*material, Some(reason))
                 }
             };
-            let kept = self.take(Served { material, ours: true }, now).map_err(|misfit| Error::Misfit(self.name.clone(), misfit))?;
-            return Ok(Kept { wrote, ..kept });
+            let taken = self.serving.take(material, true, now).map_err(|misfit| Error::Misfit(self.name.clone(), misfit))?;
+            return Ok(Kept { taken, wrote });
         }
         Err(Error::Overtaken(self.name.clone()))
     }
@@ -189,23 +166,8 @@ impl Keeper {
         let (name, issuer) = (self.name.clone(), self.issuer);
         let Some(found) = found else { return Err(Error::Absent(name, issuer)) };
         let material = found.map_err(|missing| Error::Incomplete(name.clone(), issuer, missing))?;
-        self.take(Served { material, ours: false }, now).map_err(|misfit| Error::Unfit(name, issuer, misfit))
-    }
-
-    /// Serves what fits, once callers accept it; until then what is served goes on, and callers are to trust both.
-    fn take(&mut self, found: Served, now: Timestamp) -> Result<Kept, Misfit> {
-        let offered = pair::check(&found.material, &self.server_name(), now)?;
-        let served = self
-            .served()
-            .filter(|(pair, _)| pair.key.cert != offered.key.cert && self.trust.holds_back(&offered, pair, self.rules.dwell, now));
-        if let Some((pair, bundle)) = served {
-            let bundle = bundle.roots().fold(found.material.bundle, Bundle::joined_by);
-            return Ok(Kept { pair, bundle, wrote: None, waits: true });
-        }
-        let bundle = found.material.bundle.clone();
-        self.resolver.serve(offered.clone());
-        self.served = Some(found);
-        Ok(Kept { pair: offered, bundle, wrote: None, waits: false })
+        let taken = self.serving.take(material, false, now).map_err(|misfit| Error::Unfit(name, issuer, misfit))?;
+        Ok(Kept { taken, wrote: None })
     }
 
     /// False if another replica was faster.

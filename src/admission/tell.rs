@@ -42,8 +42,8 @@ impl<'a> Teller<'a> {
     fn served(&mut self, kept: &Kept) {
         let seconds = |instant: Timestamp| instant.duration_since(Timestamp::UNIX_EPOCH).as_secs_f64();
         let metrics = &self.context.metrics;
-        metrics.certificate_not_after(seconds(kept.pair.validity.not_after));
-        metrics.authority_not_after(seconds(kept.pair.root_validity.not_after));
+        metrics.certificate_not_after(seconds(kept.taken.pair.validity.not_after));
+        metrics.authority_not_after(seconds(kept.taken.pair.root_validity.not_after));
         let secret = &self.context.options.certificate_secret;
         match &kept.wrote {
             Some(Reason::Unfit(misfit)) => {
@@ -56,13 +56,13 @@ impl<'a> Teller<'a> {
             }
             None => {}
         }
-        if kept.waits && !self.waiting {
+        if kept.taken.waits && !self.waiting {
             let note = format!(
                 "Secret {secret} holds a pair of another root; it is served once the webhook configurations have had that root for --certificate-dwell, and until then the one before"
             );
             self.event(EventType::Normal, "CertificateWaits", self.secret(), note);
         }
-        self.waiting = kept.waits;
+        self.waiting = kept.taken.waits;
     }
 
     fn refused(&mut self, note: String, version: Option<&str>) {

@@ -11,6 +11,7 @@ use noderotation_cert::bundle::Bundle;
 use noderotation_cert::pair::Pair;
 use noderotation_cert::resolver::Resolver;
 use noderotation_cert::rotation::Rules;
+use noderotation_cert::serving::Serving;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
@@ -49,7 +50,7 @@ impl<'a> Upkeep<'a> {
             writes: options.webhook_register,
             strangers: Default::default(),
         };
-        let keeper = Keeper::new(secrets, &options.certificate_secret, options.certificates, rules, resolver);
+        let keeper = Keeper::new(secrets, &options.certificate_secret, options.certificates, Serving::new(rules, resolver));
         Self { context, keeper, registrar, teller: Teller::new(context) }
     }
 
@@ -84,7 +85,7 @@ impl<'a> Upkeep<'a> {
         let problem = kept.as_ref().err().map(|error| words(error)).unwrap_or_default();
         self.context.readiness.inform(CERTIFICATE, kept.is_ok(), problem.clone());
         // What is served goes on, and is kept registered, whatever has become of the Secret.
-        let served = kept.ok().map(|kept| (kept.pair, kept.bundle)).or_else(|| self.keeper.served());
+        let served = kept.ok().map(|kept| (kept.taken.pair, kept.taken.bundle)).or_else(|| self.keeper.served());
         let Some((pair, bundle)) = served else {
             self.context.readiness.require(ADMISSION, false, problem.clone());
             return Err(problem);

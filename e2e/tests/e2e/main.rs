@@ -6,6 +6,7 @@
 
 mod admit_abuse;
 mod admit_always;
+mod admit_certificates;
 mod admit_helm;
 mod admit_rules;
 mod admit_schema;
@@ -78,6 +79,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         admit_abuse::trials,
         admit_rules::trials,
         admit_helm::trials,
+        admit_certificates::trials,
         rotate_completes::trials,
         rotate_recovers::trials,
         rotate_survives::trials,

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use noderotation_cert::issue::Names;
+use noderotation_cert::resolver::Resolver;
+use noderotation_cert::rotation::Rules;
 use noderotation_cert::secret::{CA_KEY, CERTIFICATE, KEY};
 use serde_json::Value;
 
@@ -57,7 +59,7 @@ fn keeper_of(issuer: Issuer, answers: impl IntoIterator<Item = Answer>) -> (Keep
     let (server, resolver) = (Server::answering(answers), Resolver::default());
     let api = Api::namespaced(server.client(), "system");
     let rules = Rules { names: names(), dwell: DWELL };
-    (Keeper::new(api, "tls", issuer, rules, resolver.clone()), server, resolver)
+    (Keeper::new(api, "tls", issuer, Serving::new(rules, resolver.clone())), server, resolver)
 }
 
 fn requests(server: &Server) -> Vec<String> {
@@ -78,7 +80,7 @@ fn leaf(material: &Material) -> Option<Vec<u8>> {
 #[tokio::test]
 async fn a_secret_that_is_not_there_is_made_and_served() {
     let (mut keeper, server, resolver) = keeper([absent(), (201, stored(&material()))]);
-    let Kept { pair, bundle, .. } = keeper.keep(now()).await.unwrap();
+    let Kept { taken: Taken { pair, bundle, .. }, .. } = keeper.keep(now()).await.unwrap();
     assert_eq!(requests(&server), [GET, CREATE]);
     let (_, body) = server.asked().remove(1);
     assert_eq!((&body["type"], &body["metadata"]["name"]), (&json!("kubernetes.io/tls"), &json!("tls")));
@@ -90,7 +92,7 @@ async fn a_secret_that_is_not_there_is_made_and_served() {
 async fn a_secret_that_is_good_is_served_and_not_written() {
     let good = material();
     let (mut keeper, server, resolver) = keeper([(200, stored(&good))]);
-    let Kept { bundle, .. } = keeper.keep(now()).await.unwrap();
+    let Kept { taken: Taken { bundle, .. }, .. } = keeper.keep(now()).await.unwrap();
     assert_eq!(requests(&server), [GET]);
     assert_eq!((served(&resolver), bundle), (leaf(&good), good.bundle));
 }
@@ -194,7 +196,7 @@ async fn a_successor_signs_only_after_its_bundle_has_been_trusted_for_the_dwell(
     keeper.trust(&published.bundle, since + DWELL / 2);
     keeper.keep(since + DWELL - Duration::from_secs(1)).await.unwrap();
     assert_eq!(requests(&server), [GET; 4]);
-    let Kept { bundle, .. } = keeper.keep(since + DWELL).await.unwrap();
+    let Kept { taken: Taken { bundle, .. }, .. } = keeper.keep(since + DWELL).await.unwrap();
     assert_eq!(requests(&server)[4..], [GET.to_owned(), format!("PATCH {PATH}")]);
     assert_ne!(bundle.first(), published.bundle.first());
 }
@@ -239,14 +241,14 @@ async fn c186_a_pair_of_another_authority_is_served_once_its_root_has_been_trust
         let (mut keeper, _, resolver) = keeper_of(issuer, answers);
         keeper.keep(now()).await.unwrap();
         keeper.trust(&old.bundle, now());
-        let Kept { bundle, waits, pair, .. } = keeper.keep(now() + DWELL).await.unwrap();
+        let Kept { taken: Taken { bundle, waits, pair }, .. } = keeper.keep(now() + DWELL).await.unwrap();
         assert!(waits && pair.is_signed_by(&old.bundle));
         assert!(bundle.contains(old.bundle.first().unwrap()) && bundle.contains(new.bundle.first().unwrap()));
         let published = now() + 2 * DWELL;
         keeper.trust(&bundle, published);
         keeper.keep(published + DWELL - Duration::from_secs(1)).await.unwrap();
         assert_eq!(served(&resolver), leaf(&old));
-        let Kept { bundle, waits, .. } = keeper.keep(published + DWELL).await.unwrap();
+        let Kept { taken: Taken { bundle, waits, .. }, .. } = keeper.keep(published + DWELL).await.unwrap();
         assert_eq!((served(&resolver), bundle, waits), (leaf(&new), new.bundle.clone(), false));
     }
 }
@@ -263,6 +265,6 @@ async fn c184_a_renewal_of_the_same_authority_is_served_in_the_look_that_finds_i
     let (mut keeper, _, resolver) = keeper_of(Issuer::CertManager, [(200, foreign(&old)), (200, foreign(&renewed))]);
     keeper.keep(now()).await.unwrap();
     keeper.trust(&old.bundle, now());
-    assert!(!keeper.keep(now() + DWELL).await.unwrap().waits);
+    assert!(!keeper.keep(now() + DWELL).await.unwrap().taken.waits);
     assert_eq!(served(&resolver), leaf(&renewed));
 }
