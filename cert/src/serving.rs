@@ -1,5 +1,8 @@
 //! What this replica serves, and when it changes to what the Secret holds.
 
+#[cfg(test)]
+mod tests;
+
 use jiff::Timestamp;
 
 use crate::bundle::Bundle;
