@@ -5,6 +5,7 @@
 //! What judges shares no code with what is judged.
 
 pub mod duration;
+pub mod pair;
 pub mod policy;
 pub mod review;
 #[cfg(test)]

@@ -8,8 +8,9 @@ use super::*;
 type Property = fn(&[u8]);
 
 /// Each target's name, its property, and how many variations of its seeds are tried.
-const TARGETS: [(&str, Property, usize); 4] = [
+const TARGETS: [(&str, Property, usize); 5] = [
     ("duration", duration::check, 20_000),
+    ("pair", pair::check, 1_000),
     ("policy", policy::check, 1_000),
     ("review", review::check, 2_000),
     ("window", window::check, 150),
@@ -117,6 +118,11 @@ fn variations_hold(wanted: &str) {
 #[test]
 fn variations_of_durations_hold() {
     variations_hold("duration");
+}
+
+#[test]
+fn variations_of_pairs_hold() {
+    variations_hold("pair");
 }
 
 #[test]
