@@ -76,6 +76,11 @@ impl<'a> Teller<'a> {
         }
     }
 
+    /// Neither configuration could be looked at.
+    pub(super) fn unregistered(&self) {
+        [Kind::Mutating, Kind::Validating].into_iter().for_each(|kind| self.context.metrics.webhook_registered(kind.label(), false));
+    }
+
     /// What a look at one of the configurations has shown.
     pub(super) fn registration(&mut self, kind: Kind, outcome: &Result<Registered, RegistrationError>) {
         self.context.metrics.webhook_registered(kind.label(), outcome.is_ok());

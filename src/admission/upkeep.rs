@@ -101,6 +101,7 @@ impl<'a> Upkeep<'a> {
             Ok(outcomes) => outcomes,
             Err(error) => {
                 let problem = words(&error);
+                self.teller.unregistered();
                 self.context.readiness.require(ADMISSION, true, "");
                 self.context.readiness.inform(REGISTRATION, false, problem.clone());
                 return Err(problem);

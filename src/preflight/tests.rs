@@ -159,13 +159,12 @@ fn granted(role: &str, cluster: bool) -> BTreeSet<String> {
     };
     let mut rights = BTreeSet::new();
     for rule in &rules {
-        let scope = match (cluster, words(rule, "resourceNames").first()) {
-            (_, Some(name)) => name.clone(),
-            (true, None) => "cluster".to_owned(),
-            (false, None) => "namespace".to_owned(),
-        };
+        let named = words(rule, "resourceNames");
+        let scopes = if named.is_empty() { vec![(if cluster { "cluster" } else { "namespace" }).to_owned()] } else { named };
         for (group, resource) in words(rule, "apiGroups").iter().flat_map(|g| words(rule, "resources").into_iter().map(move |r| (g, r))) {
-            rights.extend(words(rule, "verbs").iter().map(|verb| format!("{scope} {group}/{resource} {verb}")));
+            let verbs = words(rule, "verbs");
+            let right = |scope: &String| verbs.iter().map(|verb| format!("{scope} {group}/{resource} {verb}")).collect::<Vec<_>>();
+            rights.extend(scopes.iter().flat_map(right));
         }
     }
     rights
@@ -203,11 +202,13 @@ fn the_chart_grants_what_is_needed_and_nothing_else() {
 
 /// What admission takes: its certificate, its Service, its registration. Scope (the chart's template of a name, or
 /// `namespace`), resource, verbs.
-const ADMISSION: [(&str, &str, &[&str]); 6] = [
+const ADMISSION: [(&str, &str, &[&str]); 8] = [
     ("certificateSecret", "/secrets", &["get", "list", "watch", "patch"]),
     ("namespace", "/secrets", &["create"]),
     ("webhookService", "/services", &["get"]),
-    ("webhookConfiguration", "admissionregistration.k8s.io/mutatingwebhookconfigurations", &["get", "list", "watch", "patch"]),
-    ("webhookConfiguration", "admissionregistration.k8s.io/validatingwebhookconfigurations", &["get", "list", "watch", "patch"]),
+    ("fullname", "admissionregistration.k8s.io/mutatingwebhookconfigurations", &["get", "list", "watch", "patch"]),
+    ("fullname", "admissionregistration.k8s.io/validatingwebhookconfigurations", &["get", "list", "watch", "patch"]),
+    ("staticConfiguration", "admissionregistration.k8s.io/mutatingwebhookconfigurations", &["get", "list", "watch"]),
+    ("staticConfiguration", "admissionregistration.k8s.io/validatingwebhookconfigurations", &["get", "list", "watch"]),
     ("rotationpolicies.noderotation.io", "apiextensions.k8s.io/customresourcedefinitions", &["get"]),
 ];

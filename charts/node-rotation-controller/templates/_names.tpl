@@ -39,9 +39,16 @@ A Secret for each mode, so that nobody finds the keys of another one in it after
 {{/*
 An object of its own for entries that the chart renders: each field of either object has one owner, whoever fills it.
 */}}
+{{- define "node-rotation-controller.staticConfiguration" -}}
+{{ include "node-rotation-controller.fullname" . }}-static
+{{- end }}
+
 {{- define "node-rotation-controller.webhookConfiguration" -}}
-{{ include "node-rotation-controller.fullname" . }}
-{{- if not .Values.webhook.register }}-static{{ end }}
+{{- if .Values.webhook.register }}
+{{- include "node-rotation-controller.fullname" . }}
+{{- else }}
+{{- include "node-rotation-controller.staticConfiguration" . }}
+{{- end }}
 {{- end }}
 
 {{- define "node-rotation-controller.selectorLabels" -}}

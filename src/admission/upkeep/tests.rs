@@ -153,6 +153,7 @@ async fn c185_a_content_that_cannot_be_served_is_replaced_and_told() {
     assert!(problem.starts_with("reading Service webhook"), "{problem}");
     drop(upkeep);
     assert!(bench.has("noderotation_certificate_refused_total 1"));
+    assert!(bench.has("noderotation_webhook_registered{configuration=\"validating\"} 0"));
     let told = bench.told().await;
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!(told[0].0, "CertificateReplaced");
