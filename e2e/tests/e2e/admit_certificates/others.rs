@@ -149,6 +149,8 @@ async fn cert_managers_secret_is_followed(cluster: &Cluster) -> Result<()> {
         let ((), tally) = traffic::good(cluster, renewed).await?;
         tally.all_accepted()?;
     }
+    // One API server hears of the new root at once, so only this shows that it was waited for.
+    event(cluster, chart::NAMESPACE, "CertificateWaits", SECRET).await?;
     let torn = Pair { key: pairs[0].key.clone(), ..pairs[2].clone() };
     let refused = async {
         issue(cluster, &torn).await?;
