@@ -18,9 +18,7 @@ use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use super::Context;
-
-/// Ends the silence of a dead connection after this long at the latest.
-const WATCH_TIMEOUT_SECONDS: u32 = 110;
+use crate::controller::WATCH_TIMEOUT_SECONDS;
 
 /// Wakes whoever waits for `wake` with each change, for ever.
 pub(super) async fn wake(context: &Context, wake: &Notify) {

@@ -163,8 +163,8 @@ async fn c185_a_content_that_cannot_be_served_is_replaced_and_told() {
 /// The time is virtual: where nothing else can happen, the limit is reached at once.
 #[tokio::test(start_paused = true)]
 async fn the_stop_ends_a_look_that_the_api_server_does_not_answer() {
-    // One look and three watches.
-    let silence = vec![(0, Value::Null); 4];
+    // One look, three watches for it and two of the cluster.
+    let silence = vec![(0, Value::Null); 6];
     let bench = bench(silence, &[]);
     let stop = bench.context.stop.clone();
     let serving = tokio::spawn(serve(bench.context));
