@@ -188,6 +188,19 @@ fn every_test_that_a_document_names_exists() {
     assert!(named > 10, "only {named} tests are named");
 }
 
+/// Of a name that stands twice the first is lost without a word, in Helm and in most editors.
+#[test]
+fn no_name_stands_twice_in_the_charts_values() {
+    let once: serde_yaml_ng::Result<serde_yaml_ng::Value> = serde_yaml_ng::from_str("a: {b: 1}\na: {c: 2}");
+    assert!(once.is_err(), "the reader lets it pass");
+    for file in ["values.yaml", "values.schema.json", "Chart.yaml"] {
+        let text = read(format!("charts/node-rotation-controller/{file}"));
+        // JSON is YAML as well, and this reader of YAML minds.
+        let value: serde_yaml_ng::Result<serde_yaml_ng::Value> = serde_yaml_ng::from_str(&text);
+        assert!(value.is_ok(), "{file}: {}", value.unwrap_err());
+    }
+}
+
 #[test]
 fn every_room_that_the_architecture_names_exists() {
     let rooms: Vec<String> =

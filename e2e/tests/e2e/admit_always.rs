@@ -2,6 +2,8 @@
 //!
 //! Each test prints how many there were and how long they took. `ADMISSIONS=10000` asks for more of them.
 
+mod aged;
+
 use anyhow::{Context as _, Result, ensure};
 use e2e::balancer::{Backend, Balancer};
 use e2e::chart;
@@ -26,6 +28,8 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
         bed.trial("admit_always::while_nothing_happens", while_nothing_happens),
         bed.trial("admit_always::across_a_rolling_restart", across_a_rolling_restart),
+        bed.trial("admit_always::across_renewals_of_the_certificate", across_renewals_of_the_certificate),
+        bed.trial("admit_always::across_a_change_of_the_authority", across_a_change_of_the_authority),
         bed.trial("admit_always::across_the_loss_of_the_lease", across_the_loss_of_the_lease),
         bed.trial("admit_always::with_the_endpoint_reinvoked", with_the_endpoint_reinvoked),
     ]
@@ -53,7 +57,7 @@ impl Replicas {
     async fn add(&mut self, cluster: &Cluster) -> Result<()> {
         let [endpoint] = port::free()?;
         let bind = format!("--webhook-bind-address=127.0.0.1:{endpoint}");
-        let overrides = ["--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s", &bind];
+        let overrides = ["--certificate-dwell=5s", "--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s", &bind];
         let mut operator = Operator::start(cluster, &overrides).await?;
         operator.wait_serving().await?;
         let backend = Backend { endpoint, probe: operator.probe() };
@@ -139,6 +143,27 @@ async fn across_a_rolling_restart(cluster: &Cluster) -> Result<()> {
         rolls += 1;
     }
     none_failed(load, &format!("across {rolls} restarts of a replica")).await?;
+    replicas.end().await
+}
+
+async fn across_renewals_of_the_certificate(cluster: &Cluster) -> Result<()> {
+    let replicas = Replicas::start(cluster, 2).await?;
+    let load = load(cluster)?;
+    let mut renewals = 0;
+    while renewals < 3 || !load.is_enough() {
+        aged::certificate(cluster).await?;
+        renewals += 1;
+    }
+    none_failed(load, &format!("across {renewals} renewals of the certificate")).await?;
+    replicas.end().await
+}
+
+async fn across_a_change_of_the_authority(cluster: &Cluster) -> Result<()> {
+    aged::authority(cluster).await?;
+    let replicas = Replicas::start(cluster, 2).await?;
+    let load = load(cluster)?;
+    aged::followed(cluster).await?;
+    none_failed(load, "across a change of the authority").await?;
     replicas.end().await
 }
 
