@@ -1,4 +1,4 @@
-//! Policies put to the API server at a steady rate, and how each was judged.
+//! Policies put to the API server, or to the admission endpoint itself, at a steady rate, and how each was judged.
 //!
 //! Open loop: the next one comes when its time has come, whether or not the one before is answered, so that a stall is
 //! felt by all that come during it. Nothing is stored: every request is a dry run.
@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
+use hyper::Request;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use serde_json::{Value, json};
@@ -19,6 +21,18 @@ use crate::fleet::Fleet;
 
 /// Under way at a time; with more than that the next one waits, or one stall would bring the API server down.
 const MOST: usize = 200;
+
+/// Path of the validating endpoint.
+const PATH: &str = "/validate-noderotation-io-v1alpha1-rotationpolicy";
+
+/// Whom the policies are put to.
+#[derive(Clone)]
+pub enum Judge {
+    /// The API server, which asks the endpoint.
+    Server(Client),
+    /// The endpoint itself, at the client's address.
+    Endpoint(Client),
+}
 
 /// How one policy was judged.
 struct Verdict {
@@ -89,9 +103,9 @@ pub struct Load {
 impl Load {
     /// Begins: `rate` policies a second, `least` at least.
     #[must_use]
-    pub fn begin(client: Client, rate: u32, least: usize) -> Self {
+    pub fn begin(judge: Judge, rate: u32, least: usize) -> Self {
         let (asked, end) = (Arc::new(AtomicUsize::new(0)), CancellationToken::new());
-        let work = tokio::spawn(ask_until(client, rate, least, Arc::clone(&asked), end.clone()));
+        let work = tokio::spawn(ask_until(judge, rate, least, Arc::clone(&asked), end.clone()));
         Self { asked, least, end, work }
     }
 
@@ -111,16 +125,14 @@ impl Load {
     }
 }
 
-async fn ask_until(client: Client, rate: u32, least: usize, asked: Arc<AtomicUsize>, end: CancellationToken) -> Report {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("noderotation.io", "v1alpha1", "RotationPolicy"));
-    let api: Api<DynamicObject> = Api::all_with(client, &resource);
+async fn ask_until(judge: Judge, rate: u32, least: usize, asked: Arc<AtomicUsize>, end: CancellationToken) -> Report {
     let mut clock = tokio::time::interval(Duration::from_secs(1) / rate);
     let (mut under_way, mut report) = (JoinSet::new(), Report::default());
     loop {
         tokio::select! {
             _due = clock.tick(), if under_way.len() < MOST => {
                 let number = asked.fetch_add(1, Ordering::Relaxed) + 1;
-                under_way.spawn(ask(api.clone(), number));
+                under_way.spawn(ask(judge.clone(), number));
             }
             Some(Ok(verdict)) = under_way.join_next() => report.add(verdict),
             () = end.cancelled(), if asked.load(Ordering::Relaxed) >= least => break,
@@ -133,14 +145,31 @@ async fn ask_until(client: Client, rate: u32, least: usize, asked: Arc<AtomicUsi
 }
 
 /// Every third policy is at fault.
-async fn ask(api: Api<DynamicObject>, number: usize) -> Verdict {
+async fn ask(judge: Judge, number: usize) -> Verdict {
     let (begun, bad) = (Instant::now(), number.is_multiple_of(3));
-    let parameters = PostParams { dry_run: true, ..PostParams::default() };
-    let fault = match policy(number, bad) {
-        Ok(policy) => judged(api.create(&parameters, &policy).await, bad),
-        Err(error) => Some(error.to_string()),
+    let fault = match (policy(number, bad), judge) {
+        (Ok(policy), Judge::Server(client)) => ask_the_server(client, &policy, bad).await,
+        (Ok(policy), Judge::Endpoint(client)) => ask_the_endpoint(client, &policy, bad).await.err().map(|error| format!("{error:#}")),
+        (Err(error), _) => Some(error.to_string()),
     };
     Verdict { took: begun.elapsed(), fault }
+}
+
+async fn ask_the_server(client: Client, policy: &DynamicObject, bad: bool) -> Option<String> {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("noderotation.io", "v1alpha1", "RotationPolicy"));
+    let api: Api<DynamicObject> = Api::all_with(client, &resource);
+    let parameters = PostParams { dry_run: true, ..PostParams::default() };
+    judged(api.create(&parameters, policy).await, bad)
+}
+
+async fn ask_the_endpoint(client: Client, policy: &DynamicObject, bad: bool) -> anyhow::Result<()> {
+    let kind = json!({"group": "noderotation.io", "version": "v1alpha1", "kind": "RotationPolicy"});
+    let request = json!({"uid": "load", "operation": "CREATE", "kind": kind, "object": policy});
+    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).to_string();
+    let request = Request::post(PATH).header("Content-Type", "application/json").body(review.into_bytes())?;
+    let answer: Value = client.request(request).await?;
+    ensure!(answer.pointer("/response/allowed") == Some(&json!(!bad)), "the answer is {answer}");
+    Ok(())
 }
 
 fn policy(number: usize, bad: bool) -> anyhow::Result<DynamicObject> {

@@ -49,7 +49,8 @@ pub struct Limits {
     pub request: Duration,
     /// Bytes of a body.
     pub body: usize,
-    /// Connections at a time; for one more, one that asks nothing has to go.
+    /// Connections at a time; for one more, one that asks nothing has to go. Fewer than the 1,024 files that some container
+    /// runtimes let a process open.
     pub connections: usize,
     /// After the stop: accept, and close after each answer, this long.
     pub lame_duck: Duration,
@@ -64,7 +65,7 @@ impl Default for Limits {
             head: Duration::from_secs(110),
             request: Duration::from_secs(4),
             body: 3 << 20,
-            connections: 512,
+            connections: 768,
             lame_duck: Duration::from_secs(3),
             drain: Duration::from_secs(5),
         }

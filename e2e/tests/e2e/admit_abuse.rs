@@ -8,12 +8,16 @@ use anyhow::{Context as _, Result, ensure};
 use e2e::abuse::{CALLERS, Crowd, Target};
 use e2e::chart;
 use e2e::cluster::Cluster;
+use e2e::load::{Judge, Load};
 use e2e::operator::Operator;
 use e2e::terminal::progress;
 use k8s_openapi::ByteString;
+use kube::{Client, Config};
 use libtest_mimic::Trial;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 
-use crate::admit_always::{Replicas, load, none_failed};
+use crate::admit_always::{RATE, Replicas, admissions, none_failed};
 use crate::bed::Bed;
 
 /// The chart's memory limit. The operator of these tests is not even optimised.
@@ -27,13 +31,16 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
 async fn others_are_answered_and_memory_is_bounded(cluster: &Cluster) -> Result<()> {
     let replicas = Replicas::start(cluster, 1).await?;
     let (operator, backend) = replicas.running.first().context("there is no replica")?;
-    none_failed(load(cluster)?, "before the abuse").await?;
+    let (bundle, name) = (bundle(cluster).await?, format!("{}.{}.svc", chart::WEBHOOK_SERVICE, chart::NAMESPACE));
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, backend.endpoint));
+    let judges =
+        [("through the API server", Judge::Server(cluster.client())), ("itself", Judge::Endpoint(straight(address, &name, &bundle)?))];
+    ask(&judges, "before the abuse").await?;
     let before = operator.resident()?;
-    let crowd = Crowd::gather(&target(cluster, backend.endpoint).await?);
-    let load = load(cluster)?;
+    let crowd = Crowd::gather(&Target::new(address, &name, &bundle)?);
     let most = AtomicU64::new(before);
     let report = tokio::select! {
-        report = none_failed(load, "under abuse") => report,
+        report = ask(&judges, "under abuse") => report,
         error = watch(operator, &most) => Err(error),
     };
     let most = most.into_inner();
@@ -50,6 +57,23 @@ async fn others_are_answered_and_memory_is_bounded(cluster: &Cluster) -> Result<
     replicas.end().await
 }
 
+/// One after the other, so that neither is measured beside the other.
+async fn ask(judges: &[(&str, Judge)], when: &str) -> Result<()> {
+    for (whom, judge) in judges {
+        let load = Load::begin(judge.clone(), RATE, admissions()?);
+        none_failed(load, &format!("{when}, the endpoint asked {whom}")).await?;
+    }
+    Ok(())
+}
+
+/// A client of the endpoint that behaves.
+fn straight(address: SocketAddr, name: &str, bundle: &[u8]) -> Result<Client> {
+    let roots = CertificateDer::pem_slice_iter(bundle).map(|root| Ok(root?.to_vec())).collect::<Result<_>>()?;
+    let mut config = Config::new(format!("https://{address}").parse().context("the endpoint's address")?);
+    (config.root_cert, config.tls_server_name) = (Some(roots), Some(name.to_owned()));
+    Ok(Client::try_from(config)?)
+}
+
 /// Looks at the memory for ever; an error is the end of the operator.
 async fn watch(operator: &Operator, most: &AtomicU64) -> anyhow::Error {
     loop {
@@ -61,10 +85,10 @@ async fn watch(operator: &Operator, most: &AtomicU64) -> anyhow::Error {
     }
 }
 
-async fn target(cluster: &Cluster, port: u16) -> Result<Target> {
+async fn bundle(cluster: &Cluster) -> Result<Vec<u8>> {
     let secret = format!("{}-tls", chart::WEBHOOK_SERVICE);
     let path = "jsonpath={.data.ca\\.crt}";
     let bundle = cluster.kubectl(&["get", "secret", &secret, "--namespace", chart::NAMESPACE, "--output", path]).await?.accepted()?;
     let ByteString(bundle) = serde_json::from_value(bundle.trim().into()).context("reading the bundle")?;
-    Target::new(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), &format!("{}.{}.svc", chart::WEBHOOK_SERVICE, chart::NAMESPACE), &bundle)
+    Ok(bundle)
 }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use e2e::balancer::{Backend, Balancer};
 use e2e::chart;
 use e2e::cluster::Cluster;
-use e2e::load::{Load, Report};
+use e2e::load::{Judge, Load, Report};
 use e2e::operator::Operator;
 use e2e::other::Other;
 use e2e::port;
@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::bed::{Bed, SOON};
 
 /// Policies a second: about a third of what the API server of this cluster judges on two cores.
-const RATE: u32 = 100;
+pub(crate) const RATE: u32 = 100;
 /// Admissions of each test unless told otherwise.
 const FEW: usize = 1500;
 
@@ -113,9 +113,14 @@ async fn registered(cluster: &Cluster) -> Result<()> {
     .await
 }
 
-pub(crate) fn load(cluster: &Cluster) -> Result<Load> {
+fn load(cluster: &Cluster) -> Result<Load> {
+    Ok(Load::begin(Judge::Server(cluster.client()), RATE, admissions()?))
+}
+
+/// How many there are to be.
+pub(crate) fn admissions() -> Result<usize> {
     let least = std::env::var("ADMISSIONS").ok().map(|text| text.parse()).transpose().context("ADMISSIONS is no number")?;
-    Ok(Load::begin(cluster.client(), RATE, least.unwrap_or(FEW)))
+    Ok(least.unwrap_or(FEW))
 }
 
 /// Not one may have failed.

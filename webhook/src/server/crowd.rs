@@ -3,6 +3,9 @@
 //! Whoever has said nothing goes first, then whoever has shaken hands and asked nothing, then whoever has been silent
 //! longest since an answer; of several the one that has been so for the longest time. Nobody is sent away in the middle of
 //! a request: the API server never repeats one. So connections that only take up room cannot keep the API server out.
+//!
+//! Its new connections have said nothing either, for as long as the handshake takes. So each kind keeps a share of the
+//! room, the largest those that have just come: while one of a higher kind is beyond its own, none of a lower kind goes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,28 +29,55 @@ pub(super) enum Shown {
     Request,
 }
 
+impl Shown {
+    /// How many of so many places those who have shown this keep.
+    const fn share(self, limit: usize) -> usize {
+        match self {
+            Self::Nothing => limit / 2,
+            Self::Speech | Self::Request => limit / 4,
+        }
+    }
+}
+
 /// Since when a caller has shown no more than that, as a number that grows.
 type Rank = (Shown, u64);
 
 /// Those who could be sent away.
-#[derive(Default)]
 struct Waiting {
+    limit: usize,
     next: u64,
-    callers: BTreeMap<Rank, Arc<Notify>>,
+    callers: BTreeMap<Shown, BTreeMap<u64, Arc<Notify>>>,
 }
 
 impl Waiting {
+    fn new(limit: usize) -> Self {
+        let kinds = [Shown::Nothing, Shown::Speech, Shown::Request];
+        Self { limit, next: 0, callers: kinds.map(|shown| (shown, BTreeMap::new())).into() }
+    }
+
     fn enter(&mut self, shown: Shown, leave: &Arc<Notify>) -> Rank {
         self.next += 1;
-        let rank = (shown, self.next);
-        self.callers.insert(rank, Arc::clone(leave));
-        rank
+        self.callers.entry(shown).or_default().insert(self.next, Arc::clone(leave));
+        (shown, self.next)
+    }
+
+    fn leave(&mut self, (shown, since): Rank) {
+        self.callers.entry(shown).or_default().remove(&since);
+    }
+
+    /// Of the first kind beyond its share; where there is none, of the first that there is.
+    fn take_first(&mut self) -> Option<Arc<Notify>> {
+        let limit = self.limit;
+        let beyond = self.callers.iter().find(|(shown, callers)| callers.len() > shown.share(limit));
+        let kind = beyond.or_else(|| self.callers.iter().find(|(_, callers)| !callers.is_empty()))?;
+        let shown = *kind.0;
+        self.callers.entry(shown).or_default().pop_first().map(|(_, leave)| leave)
     }
 }
 
 impl Crowd {
     pub(super) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { room: Arc::new(Semaphore::new(limit)), waiting: Mutex::default() })
+        Arc::new(Self { room: Arc::new(Semaphore::new(limit)), waiting: Mutex::new(Waiting::new(limit)) })
     }
 
     /// Makes room for a caller, if need be by sending another away; waits where all are in the middle of a request.
@@ -65,7 +95,7 @@ impl Crowd {
     }
 
     fn send_one_away(&self) {
-        if let Some((_, leave)) = self.waiting().callers.pop_first() {
+        if let Some(leave) = self.waiting().take_first() {
             leave.notify_one();
         }
     }
@@ -95,7 +125,7 @@ impl Place {
     /// The caller asks: from now on it cannot be sent away.
     pub(super) fn asks(&self) {
         if let Some(rank) = self.rank.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            self.crowd.waiting().callers.remove(&rank);
+            self.crowd.waiting().leave(rank);
         }
     }
 
@@ -169,6 +199,30 @@ mod tests {
         assert!(fourth.await.is_some());
     }
 
+    /// Or the handshakes of the API server would be cut as soon as others only had to shake hands to stay.
+    #[tokio::test]
+    async fn those_who_have_just_come_keep_half_of_the_room() {
+        let crowd = Crowd::new(8);
+        let mut places = Vec::new();
+        for shown in [Shown::Speech, Shown::Speech, Shown::Speech, Shown::Request, Shown::Request, Shown::Nothing, Shown::Nothing] {
+            let place = admit(&crowd).await;
+            place.waits(shown);
+            places.push(place);
+        }
+        let last = admit(&crowd).await;
+        let mut next = Box::pin(crowd.admit());
+        assert!((&mut next).now_or_never().is_none());
+        let gone: Vec<bool> = places.iter().map(must_go).collect();
+        assert_eq!(gone, [true, false, false, false, false, false, false]);
+        // Once nobody has more than a share, it is their turn.
+        drop(places.remove(0));
+        let next = next.await.unwrap();
+        let mut another = Box::pin(crowd.admit());
+        assert!((&mut another).now_or_never().is_none());
+        let gone: Vec<bool> = places.iter().chain([&last, &next]).map(must_go).collect();
+        assert_eq!(gone, [false, false, false, false, true, false, false, false]);
+    }
+
     #[tokio::test]
     async fn nobody_is_remembered_who_has_gone() {
         let crowd = Crowd::new(2);
@@ -179,6 +233,6 @@ mod tests {
             drop((one, other));
         }
         let waiting = crowd.waiting();
-        assert!(waiting.callers.is_empty());
+        assert!(waiting.callers.values().all(BTreeMap::is_empty));
     }
 }
