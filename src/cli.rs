@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand.
 
 mod check;
+mod cleanup;
 mod crd;
 mod run;
 mod source;
@@ -25,8 +26,10 @@ enum Command {
     Run(Box<run::Options>),
     /// Judge policies in files before they are applied, as the admission endpoint and the controller would.
     Check(check::Options),
-    /// Print the CustomResourceDefinition of RotationPolicy.
-    Crd,
+    /// List the marks and placeholders that no rotation owns, or with --all every trace on the cluster, and remove them with --apply.
+    Cleanup(cleanup::Options),
+    /// Print the CustomResourceDefinition of RotationPolicy, or bring the cluster's up to date.
+    Crd(crd::Options),
     /// Print the version of the program and of its time-zone database.
     Version,
 }
@@ -39,7 +42,8 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match arguments.command {
         Command::Run(options) => run::run(*options)?,
         Command::Check(options) => return check::run(&options),
-        Command::Crd => crd::run()?,
+        Command::Cleanup(options) => return cleanup::run(&options),
+        Command::Crd(options) => crd::run(&options)?,
         Command::Version => version::run()?,
     }
     Ok(ExitCode::SUCCESS)

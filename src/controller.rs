@@ -5,6 +5,7 @@
 pub(crate) mod announce;
 mod apply;
 mod caches;
+pub(crate) mod cleanup;
 mod gauges;
 mod journal;
 mod markers;

@@ -7,6 +7,7 @@
 mod lead;
 mod lease;
 mod machine;
+mod takeover;
 
 use std::time::{Duration, SystemTime};
 
@@ -23,6 +24,7 @@ use crate::telemetry::words;
 
 pub(crate) use lead::Lead;
 pub(crate) use lease::{LEASE, holder};
+pub(crate) use takeover::{HOLD, Takeover, take_over};
 
 use lead::Sent;
 use machine::{Action, Machine};

@@ -13,6 +13,8 @@ use kube::api::{Api, PostParams};
 
 use crate::telemetry::words;
 
+pub(crate) use rival::rivals;
+
 use need::{NEEDS, Need, SERVED, Scope, Served};
 
 /// One thing that is wrong with the cluster.
@@ -38,7 +40,7 @@ pub(crate) async fn problems(client: &Client, namespace: &str) -> Vec<Problem> {
     }
     // Who cannot lead anyway need not know.
     if !problems.iter().any(|problem| problem.vital) {
-        problems.extend(rival::rivals(client, namespace, jiff::Timestamp::now()).await);
+        problems.extend(rivals(client, namespace, jiff::Timestamp::now()).await);
     }
     problems
 }

@@ -48,6 +48,8 @@ pub const REQUESTS: &str = "noderotation.io/requests";
 pub const DO_NOT_DISRUPT_OWNED: &str = "noderotation.io/do-not-disrupt-owned";
 /// Node: we, not an operator of the cluster, made it unschedulable (§5.3).
 pub const CORDONED: &str = "noderotation.io/cordoned";
+/// CustomResourceDefinition: the version of the program that it belongs to.
+pub const DEFINITION_VERSION: &str = "noderotation.io/version";
 /// Event: the objects that it is about, the same for all events of one rotation (D14).
 pub const CORRELATION: &str = "noderotation.io/correlation";
 /// Karpenter's protection against voluntary disruption; in force only with the exact value `true`.
@@ -63,6 +65,12 @@ pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 
 /// A stamp further ahead than this is a mistake of a clock or a person, and counts as now.
 const FUTURE_TOLERANCE: SignedDuration = SignedDuration::from_mins(15);
+
+/// A key of ours without what they all begin with, for people who know whose they are; another's as it is.
+#[must_use]
+pub fn short(key: &str) -> &str {
+    key.strip_prefix("noderotation.io/").unwrap_or(key)
+}
 
 /// Annotations or labels of an object.
 pub type Map = BTreeMap<String, String>;
@@ -207,6 +215,9 @@ pub fn clear_anchor() -> Change {
         .map(|key| (key, None))
         .collect()
 }
+
+/// Everything that a rotation writes on a NodeClaim.
+pub const CLAIM_KEYS: [&str; 6] = [STATE, STARTED_AT, FAILED_AT, RETRY_COUNT, SURGE_CLAIM, ROLLBACK];
 
 /// Progress of a claim's rotation (§5.3).
 #[derive(Clone, Debug, PartialEq, Eq)]

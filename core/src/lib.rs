@@ -8,6 +8,8 @@
 pub mod annotation;
 pub mod backoff;
 pub mod check;
+pub mod cleanup;
+pub mod definition;
 pub mod doubt;
 pub mod duration;
 pub mod few;

@@ -8,7 +8,7 @@
 //! leave to begin a second rotation: a drain gets its anchor back, anything else is ended first.
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,7 +64,7 @@ impl Marked {
 }
 
 /// The pool that an object belongs to, by Karpenter's label.
-fn pool_of(object: &impl ResourceExt) -> String {
+pub(crate) fn pool_of(object: &impl ResourceExt) -> String {
     object.labels().get(NODEPOOL_LABEL).cloned().unwrap_or_default()
 }
 

@@ -1,8 +1,34 @@
-//! `crd`: the definition as the chart ships it.
+//! `crd`: the definition as the chart ships it, printed, or applied to a cluster.
+
+mod apply;
 
 use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context as _;
+use clap::Args;
+
+use crate::cli::duration;
+
+/// Flags of `crd`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  node-rotation-controller crd | kubectl apply --server-side -f -
+  node-rotation-controller crd --apply")]
+pub(crate) struct Options {
+    /// Apply it to the cluster and wait until it is served. Whoever wrote the one that is there, its schema becomes this
+    /// one; only that of a newer version stays as it is. Policies are never touched.
+    #[arg(long)]
+    apply: bool,
+    /// With --apply, how long to wait.
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    timeout: Duration,
+    /// With --apply, kubeconfig to use; else KUBECONFIG, else the Pod's own account.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+}
 
 /// The definition as YAML.
 ///
@@ -13,9 +39,13 @@ pub(crate) fn yaml() -> anyhow::Result<String> {
     serde_yaml_ng::to_string(&definition).context("writing the definition as YAML")
 }
 
-/// Prints it.
-pub(crate) fn run() -> anyhow::Result<()> {
-    std::io::stdout().write_all(yaml()?.as_bytes()).context("writing to standard output")
+/// Prints it, or applies it.
+///
+/// # Errors
+/// When it cannot be printed, or is not served in the end.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let text = if options.apply { apply::run(options)? } else { yaml()? };
+    std::io::stdout().write_all(text.as_bytes()).context("writing to standard output")
 }
 
 #[cfg(test)]

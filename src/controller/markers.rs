@@ -31,6 +31,24 @@ pub(super) async fn marked_anywhere(context: &Context) -> Result<Marked, Error> 
     Ok(Marked { placeholders, nodes, claims })
 }
 
+/// What may carry our marks on any object whatsoever, for whoever removes the last of them: also where somebody took
+/// Karpenter's label off, and without Karpenter's kinds where they are not served any more.
+pub(super) async fn marked_in_cluster(context: &Context) -> Result<Marked, Error> {
+    let pods: Api<Pod> = Api::all(context.client.clone());
+    let nodes: Api<Node> = Api::all(context.client.clone());
+    let claims: Api<NodeClaim> = Api::all(context.client.clone());
+    let (placeholders, nodes, claims) = tokio::join!(list(&pods, SURGE_FOR, placeholder), list(&nodes, "", node), list(&claims, "", claim));
+    Ok(Marked { placeholders: placeholders?, nodes: nodes?, claims: if_served(claims)? })
+}
+
+/// Nothing, where the kind is not served.
+pub(super) fn if_served<K>(listed: Result<Vec<K>, Error>) -> Result<Vec<K>, Error> {
+    match listed {
+        Err(error) if error.not_served() => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
 /// All NodePools, for their anchors.
 pub(super) async fn pools(context: &Context) -> Result<Vec<NodePool>, Error> {
     let api: Api<NodePool> = Api::all(context.client.clone());
@@ -40,16 +58,24 @@ pub(super) async fn pools(context: &Context) -> Result<Vec<NodePool>, Error> {
 /// The Nodes of a pool, or those of all pools.
 pub(super) async fn nodes(context: &Context, pool: Option<&str>) -> Result<Vec<Node>, Error> {
     let api: Api<Node> = Api::all(context.client.clone());
-    list(&api, &selector(pool), |metadata| Node { metadata, ..Node::default() }).await
+    list(&api, &selector(pool), node).await
 }
 
 async fn claims(context: &Context, pool: Option<&str>) -> Result<Vec<NodeClaim>, Error> {
     let api: Api<NodeClaim> = Api::all(context.client.clone());
-    list(&api, &selector(pool), |metadata| NodeClaim { metadata, ..NodeClaim::default() }).await
+    list(&api, &selector(pool), claim).await
 }
 
 fn placeholder(metadata: kube::core::ObjectMeta) -> Pod {
     Pod { metadata, ..Pod::default() }
+}
+
+fn node(metadata: kube::core::ObjectMeta) -> Node {
+    Node { metadata, ..Node::default() }
+}
+
+fn claim(metadata: kube::core::ObjectMeta) -> NodeClaim {
+    NodeClaim { metadata, ..NodeClaim::default() }
 }
 
 fn selector(pool: Option<&str>) -> String {

@@ -28,6 +28,13 @@ pub(crate) struct Error {
     source: Box<kube::Error>,
 }
 
+impl Error {
+    /// The API server does not know the kind: its CustomResourceDefinition is gone.
+    pub(super) fn not_served(&self) -> bool {
+        matches!(&*self.source, kube::Error::Api(status) if status.is_not_found())
+    }
+}
+
 pub(super) fn reading(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Error {
     let what = what.into();
     move |source| Error { what, source: Box::new(source) }

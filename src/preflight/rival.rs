@@ -9,7 +9,7 @@ use super::Problem;
 use crate::leader::{LEASE, holder};
 
 /// Who else leads now. Who may not look finds nobody: the right is among those that are asked for.
-pub(super) async fn rivals(client: &Client, namespace: &str, now: Timestamp) -> Vec<Problem> {
+pub(crate) async fn rivals(client: &Client, namespace: &str, now: Timestamp) -> Vec<Problem> {
     let named = ListParams::default().fields(&format!("metadata.name={LEASE}"));
     let leases = Api::<Lease>::all(client.clone()).list(&named).await.map(|list| list.items).unwrap_or_default();
     let elsewhere = leases.iter().filter(|lease| lease.namespace().is_some_and(|other| other != namespace));

@@ -15,6 +15,8 @@ use kube::CustomResourceExt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
+use crate::annotation::DEFINITION_VERSION;
+
 use super::validate::MOST_ROTATION_CHANCES;
 use super::windows::MOST_ENTRIES;
 use super::{MaintenanceWindow, RotationPolicy, Surge, Switch};
@@ -27,6 +29,8 @@ pub(super) use label::{keys, match_node_requirements, required_keys, selector};
 #[must_use]
 pub fn definition() -> CustomResourceDefinition {
     let mut definition = RotationPolicy::crd();
+    let version = (DEFINITION_VERSION.to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    definition.metadata.annotations = Some([version].into());
     for version in &mut definition.spec.versions {
         let schema = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.take());
         let mut value = serde_json::to_value(schema).unwrap_or_default();

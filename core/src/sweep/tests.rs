@@ -5,11 +5,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use super::*;
 use crate::annotation::DO_NOT_DISRUPT;
 
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     "2026-01-07T02:00:00Z".parse().unwrap()
 }
 
-fn meta(name: &str, pool: &str, annotations: &[(&str, &str)]) -> ObjectMeta {
+pub(crate) fn meta(name: &str, pool: &str, annotations: &[(&str, &str)]) -> ObjectMeta {
     let map = |pairs: &[(&str, &str)]| Some(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect());
     ObjectMeta {
         name: Some(name.to_owned()),
@@ -21,20 +21,20 @@ fn meta(name: &str, pool: &str, annotations: &[(&str, &str)]) -> ObjectMeta {
     }
 }
 
-fn pool(name: &str, annotations: &[(&str, &str)]) -> NodePool {
+pub(crate) fn pool(name: &str, annotations: &[(&str, &str)]) -> NodePool {
     NodePool { metadata: meta(name, name, annotations), ..NodePool::default() }
 }
 
-fn claim(name: &str, pool: &str, state: &str) -> NodeClaim {
+pub(crate) fn claim(name: &str, pool: &str, state: &str) -> NodeClaim {
     NodeClaim { metadata: meta(name, pool, &[(STATE, state)]), ..NodeClaim::default() }
 }
 
-fn node(name: &str, pool: &str, claim: &str) -> Node {
+pub(crate) fn node(name: &str, pool: &str, claim: &str) -> Node {
     let marks = [(SURGE_FOR, claim), (DO_NOT_DISRUPT, "true"), (DO_NOT_DISRUPT_OWNED, "true"), (CORDONED, "true")];
     Node { metadata: meta(name, pool, &marks), ..Node::default() }
 }
 
-fn placeholder_for(claim: &str, pool: &str) -> Pod {
+pub(crate) fn placeholder_for(claim: &str, pool: &str) -> Pod {
     let mut metadata = meta(&placeholder::name(claim), pool, &[(SURGE_FOR, claim)]);
     metadata.namespace = Some("system".to_owned());
     metadata.labels.as_mut().unwrap().insert(SURGE_FOR.to_owned(), placeholder::label_value(claim));
@@ -42,7 +42,7 @@ fn placeholder_for(claim: &str, pool: &str) -> Pod {
 }
 
 /// `pool: verb kind name, …` for each repair.
-fn lines(repairs: &[Repair]) -> Vec<String> {
+pub(crate) fn lines(repairs: &[Repair]) -> Vec<String> {
     let word = |planned: &Planned| match &planned.effect {
         Effect::AnnotatePool { pool, .. } => format!("annotate NodePool {}", pool.name),
         Effect::AnnotateClaim { claim, .. } => format!("annotate NodeClaim {}", claim.name),
