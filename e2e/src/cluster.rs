@@ -1,28 +1,22 @@
 //! A whole cluster: booted in seconds, used through its API server, ended without a trace.
 
+pub(crate) mod account;
 mod boot;
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow};
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::ServiceAccount;
-use kube::api::{Api, PostParams};
+use anyhow::{Context as _, Result};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::component::Site;
 use crate::folder::Folder;
-use crate::kubeconfig::{self, Caller};
+use crate::kubelet::Kubelet;
 use crate::namespace::Isolation;
-use crate::pki::{ADMIN, Files};
+use crate::pki::ADMIN;
 use crate::process::Process;
 use crate::tool::{Answer, Tool};
-
-/// A token of a ServiceAccount is valid for this long: longer than any run.
-const TOKEN_LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 
 /// Whether the API server reaches what listens on the address of a Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +33,8 @@ pub struct Cluster {
     client: kube::Client,
     /// In the order in which they were started.
     processes: Vec<Process>,
+    /// Runs Pods of Jobs.
+    _kubelet: Kubelet,
     service_mode: ServiceMode,
     isolation: Isolation,
     boot_time: Duration,
@@ -140,17 +136,7 @@ impl Cluster {
     /// # Errors
     /// When there is no such ServiceAccount.
     pub async fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> Result<PathBuf> {
-        let accounts: Api<ServiceAccount> = Api::namespaced(self.client(), namespace);
-        let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN_LIFETIME_SECONDS), ..TokenRequestSpec::default() };
-        let request = TokenRequest { spec, ..TokenRequest::default() };
-        let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
-        let status = answer.with_context(|| format!("requesting a token of ServiceAccount {namespace}/{name}"))?.status;
-        let token = status.ok_or_else(|| anyhow!("the request for a token of {namespace}/{name} was not answered"))?.token;
-        let path = self.site.keys.join(format!("{namespace}-{name}.kubeconfig"));
-        let authority = Files::named(&self.site.keys, "ca").certificate;
-        let text = kubeconfig::text(self.site.ports.apiserver, &authority, &Caller::Token(&token));
-        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        Ok(path)
+        account::kubeconfig(&self.client, &self.site, namespace, name).await
     }
 
     /// A client from a kubeconfig.

@@ -1,7 +1,7 @@
 //! A real cluster without containers, the demo, and what the tests that run on it need.
 //!
 //! The real programs (etcd, the control plane, kwok, Karpenter, helm) are built once from Go modules and run as plain
-//! processes; only the kubelets are simulated, by kwok. So admission, RBAC, scheduling and Karpenter are the truth.
+//! processes; only the kubelets are simulated, by kwok, but Pods of Jobs do run. So admission, RBAC, scheduling and Karpenter are the truth.
 //! The operator is a process as well, with the token of the chart's ServiceAccount and the arguments of the chart's
 //! Deployment.
 //!
@@ -21,6 +21,7 @@ pub mod folder;
 pub mod gate;
 pub mod http;
 pub mod kubeconfig;
+pub mod kubelet;
 pub mod load;
 pub mod namespace;
 pub mod operator;

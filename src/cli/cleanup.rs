@@ -13,10 +13,10 @@ use noderotation_core::rotation::effect::Effect;
 use noderotation_core::rotation::observation::Settings;
 
 use crate::cli::{name, version};
+use crate::controller;
 use crate::controller::cleanup::{Outcome, carry_out, look};
-use crate::controller::{self};
 use crate::event::Recorder;
-use crate::leader::{HOLD, Lead, Takeover, take_over};
+use crate::leader::{HOLD, Lead, TAKER, Takeover, take_over};
 use crate::metrics::Metrics;
 use crate::telemetry::words;
 use crate::{client, preflight};
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 /// True if nothing is left to remove.
 async fn clean(options: &Options) -> anyhow::Result<bool> {
     let metrics = Metrics::new(version::VERSION, "").context("preparing the client")?;
-    let identity = format!("cleanup_{:x}", jiff::Timestamp::now().as_nanosecond());
+    let identity = format!("{TAKER}{:x}", jiff::Timestamp::now().as_nanosecond());
     let client = client::connect(options.kubeconfig.as_deref(), &identity, metrics.clone()).await?;
     let rivals = preflight::rivals(&client, &options.namespace, jiff::Timestamp::now()).await;
     rivals.iter().for_each(|rival| tell(&format!("note: {}", rival.sentence)));

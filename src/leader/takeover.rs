@@ -20,6 +20,8 @@ use super::overtaken;
 /// How long the Lease stays taken after the command has ended: what is removed next must be gone by then, or a replica
 /// that is still there begins anew.
 pub(crate) const HOLD: Duration = Duration::from_secs(60);
+/// What the name of whoever takes the Lease in this way begins with: he rotates nothing.
+pub(crate) const TAKER: &str = "cleanup_";
 /// Time between two renewals.
 const RENEWAL: Duration = Duration::from_secs(10);
 /// We write no more after this long without a renewal.

@@ -14,6 +14,7 @@ use crate::component::{Ports, Site, apiserver, controller_manager, etcd, karpent
 use crate::folder::Folder;
 use crate::http;
 use crate::kubeconfig::{self, Caller};
+use crate::kubelet::{self, Kubelet};
 use crate::namespace::Isolation;
 use crate::pki::{self, ADMIN, CONTROLLER_MANAGER, Files, SCHEDULER};
 use crate::process::{Launch, Process};
@@ -56,7 +57,8 @@ impl Cluster {
         })
         .await?;
         let Boot { site, processes, tool: _ } = boot;
-        Ok(Self { site, client, processes, service_mode, isolation, boot_time: begun.elapsed(), folder })
+        let kubelet = Kubelet::start(client.clone(), site.clone());
+        Ok(Self { site, client, processes, _kubelet: kubelet, service_mode, isolation, boot_time: begun.elapsed(), folder })
     }
 }
 
@@ -94,7 +96,13 @@ impl Boot {
             &["--filename", &kwok.to_string_lossy(), "--filename", "-"],
             &format!("{}\n---\n{}", karpenter::NODE_CLASS, system_node()),
         )
-        .await
+        .await?;
+        // Pods of Jobs are run, not marked.
+        let key = format!(".metadata.labels[\"{}\"]", kubelet::JOB);
+        let patch = json!([{"op": "add", "path": "/spec/selector/matchExpressions/-", "value": {"key": key, "operator": "DoesNotExist"}}]);
+        let stage = ["patch", "stage", "pod-ready", "--type=json", "--patch", &patch.to_string()];
+        self.tool.run(&stage, "").await?.accepted()?;
+        Ok(())
     }
 
     async fn apply(&self, files: &[&str], input: &str) -> Result<()> {

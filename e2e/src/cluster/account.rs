@@ -1,0 +1,34 @@
+//! ServiceAccounts, as who holds one of their tokens is seen by the API server.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, anyhow};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::{Api, PostParams};
+
+use crate::component::Site;
+use crate::kubeconfig::{self, Caller};
+use crate::pki::Files;
+
+/// A token of a ServiceAccount is valid for this long: longer than any run.
+const TOKEN_LIFETIME_SECONDS: i64 = 24 * 60 * 60;
+
+/// Writes a kubeconfig with a fresh token of a ServiceAccount, and so with exactly its rights.
+///
+/// # Errors
+/// When there is no such ServiceAccount.
+pub(crate) async fn kubeconfig(client: &kube::Client, site: &Site, namespace: &str, name: &str) -> Result<PathBuf> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
+    let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN_LIFETIME_SECONDS), ..TokenRequestSpec::default() };
+    let request = TokenRequest { spec, ..TokenRequest::default() };
+    let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
+    let status = answer.with_context(|| format!("requesting a token of ServiceAccount {namespace}/{name}"))?.status;
+    let token = status.ok_or_else(|| anyhow!("the request for a token of {namespace}/{name} was not answered"))?.token;
+    let path = site.keys.join(format!("{namespace}-{name}.kubeconfig"));
+    let authority = Files::named(&site.keys, "ca").certificate;
+    let text = kubeconfig::text(site.ports.apiserver, &authority, &Caller::Token(&token));
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    Ok(path)
+}
