@@ -28,13 +28,21 @@ pub fn folder() -> PathBuf {
 /// # Errors
 /// When helm or the cluster refuses.
 pub async fn install(cluster: &Cluster, values: &[&str]) -> Result<()> {
+    install_from(cluster, &folder(), values).await
+}
+
+/// The same with the chart in another folder.
+///
+/// # Errors
+/// When helm or the cluster refuses.
+pub async fn install_from(cluster: &Cluster, chart: &Path, values: &[&str]) -> Result<()> {
     let namespace = json!({
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"name": NAMESPACE, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
     });
     cluster.apply(&namespace.to_string()).await?.accepted()?;
-    helm(cluster, &["install"], values).await
+    helm(cluster, &["install"], chart, values).await
 }
 
 /// Upgrades the release to these values and the chart's own for all others.
@@ -42,11 +50,29 @@ pub async fn install(cluster: &Cluster, values: &[&str]) -> Result<()> {
 /// # Errors
 /// When helm or the cluster refuses.
 pub async fn upgrade(cluster: &Cluster, values: &[&str]) -> Result<()> {
-    helm(cluster, &["upgrade", "--reset-values"], values).await
+    helm(cluster, &["upgrade", "--reset-values"], &folder(), values).await
 }
 
-async fn helm(cluster: &Cluster, command: &[&str], values: &[&str]) -> Result<()> {
-    let chart = folder();
+/// Goes back to an earlier revision of the release.
+///
+/// # Errors
+/// When helm or the cluster refuses.
+pub async fn rollback(cluster: &Cluster, revision: u32) -> Result<()> {
+    let revision = revision.to_string();
+    cluster.helm(&["rollback", RELEASE, &revision, "--namespace", NAMESPACE]).await?.accepted()?;
+    Ok(())
+}
+
+/// Removes the release, if it is there, and waits until its objects are gone.
+///
+/// # Errors
+/// When helm or the cluster refuses.
+pub async fn uninstall(cluster: &Cluster) -> Result<()> {
+    cluster.helm(&["uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found", "--wait"]).await?.accepted()?;
+    Ok(())
+}
+
+async fn helm(cluster: &Cluster, command: &[&str], chart: &Path, values: &[&str]) -> Result<()> {
     let chart = chart.to_string_lossy();
     let mut arguments = [command, &[RELEASE, &chart, "--namespace", NAMESPACE]].concat();
     for value in values {

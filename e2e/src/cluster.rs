@@ -14,6 +14,7 @@ use crate::component::Site;
 use crate::folder::Folder;
 use crate::kubelet::Kubelet;
 use crate::namespace::Isolation;
+use crate::operator;
 use crate::pki::ADMIN;
 use crate::process::Process;
 use crate::tool::{Answer, Tool};
@@ -25,6 +26,15 @@ pub enum ServiceMode {
     Reachable,
     /// This user may not listen on port 443 here, so nothing can be reached through a Service.
     Unreachable,
+}
+
+/// A major version of Helm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Helm {
+    /// Client-side apply, and what most people have.
+    Three,
+    /// Server-side apply.
+    Four,
 }
 
 /// A running cluster.
@@ -121,6 +131,26 @@ impl Cluster {
     /// When it cannot be run. A refusal is an answer.
     pub async fn helm(&self, arguments: &[&str]) -> Result<Answer> {
         self.tool("helm")?.run(arguments, "").await
+    }
+
+    /// Runs the Helm of this major version with all rights.
+    ///
+    /// # Errors
+    /// When it cannot be run. A refusal is an answer.
+    pub async fn helm_of(&self, helm: Helm, arguments: &[&str]) -> Result<Answer> {
+        let name = match helm {
+            Helm::Three => "helm3",
+            Helm::Four => "helm",
+        };
+        self.tool(name)?.run(arguments, "").await
+    }
+
+    /// Runs the operator's binary as a person at a terminal does, with all rights.
+    ///
+    /// # Errors
+    /// When it cannot be run. A refusal is an answer.
+    pub async fn command(&self, arguments: &[&str]) -> Result<Answer> {
+        Tool { program: operator::binary()?, environment: environment(&self.site) }.run(arguments, "").await
     }
 
     /// Succeeds while every program of the cluster runs.

@@ -29,6 +29,7 @@ pub mod other;
 pub mod pki;
 pub mod port;
 pub mod process;
+pub mod release;
 pub mod sight;
 pub mod story;
 pub mod terminal;

@@ -24,6 +24,8 @@ pub struct Answer {
     pub command: String,
     /// It exited with 0.
     pub success: bool,
+    /// What it exited with, unless a signal ended it.
+    pub code: Option<i32>,
     /// Standard output.
     pub output: String,
     /// Standard error.
@@ -53,7 +55,13 @@ impl Tool {
         }
         let output = child.wait_with_output().await.with_context(|| format!("running {command}"))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(Answer { command, success: output.status.success(), output: text(&output.stdout), errors: text(&output.stderr) })
+        Ok(Answer {
+            command,
+            success: output.status.success(),
+            code: output.status.code(),
+            output: text(&output.stdout),
+            errors: text(&output.stderr),
+        })
     }
 }
 

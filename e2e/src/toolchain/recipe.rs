@@ -35,6 +35,7 @@ macro_rules! module_files {
 
 const ETCD: (&str, &str) = module_files!("etcd");
 const HELM: (&str, &str) = module_files!("helm");
+const HELM3: (&str, &str) = module_files!("helm3");
 const KARPENTER: (&str, &str) = module_files!("karpenter");
 const KUBERNETES: (&str, &str) = module_files!("kubernetes");
 const KWOK: (&str, &str) = module_files!("kwok");
@@ -104,6 +105,17 @@ pub const RECIPES: &[Recipe] = &[
         manifests: &[],
         go_mod: HELM.0,
         go_sum: HELM.1,
+    },
+    // What most people install with still; a name of its own, beside the other.
+    Recipe {
+        name: "helm3",
+        module: "helm.sh/helm/v3",
+        version: "v3.22.0",
+        binaries: &[("helm.sh/helm/v3/cmd/helm", "helm3")],
+        link: "",
+        manifests: &[],
+        go_mod: HELM3.0,
+        go_sum: HELM3.1,
     },
 ];
 

@@ -62,8 +62,33 @@ pub(crate) async fn operator_with(cluster: &Cluster, overrides: &[&str]) -> Resu
     Ok(operator)
 }
 
+/// An operator that does not lead yet.
+pub(crate) async fn candidate(cluster: &Cluster) -> Result<Operator> {
+    Operator::start(cluster, &BRISK).await
+}
+
+/// An operator that leads once the Lease is free: whoever takes a release away keeps it for a minute.
+pub(crate) async fn operator_when_free(cluster: &Cluster) -> Result<Operator> {
+    let mut operator = candidate(cluster).await?;
+    operator.wait_serving().await?;
+    until("the operator to lead", Duration::from_secs(60) + SOON, async || {
+        Ok(if operator.leads().await? { Look::Done(()) } else { Look::NotYet("it does not lead".to_owned()) })
+    })
+    .await?;
+    operator.wait_ready().await?;
+    Ok(operator)
+}
+
 /// Ends an operator in order, and with it the test's policy, so that no later operator rotates its nodes.
 pub(crate) async fn finish(cluster: &Cluster, fleet: &Fleet, operator: Operator) -> Result<()> {
+    forget(cluster, fleet).await?;
+    let status = operator.sigterm().await?;
+    ensure!(status.success(), "the operator ended with {status} after SIGTERM");
+    Ok(())
+}
+
+/// Deletes all that belongs to a fleet, without waiting for its end.
+pub(crate) async fn forget(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
     for (kind, namespaced) in [("rotationpolicy", false), ("deployment", true), ("nodepool", false)] {
         let mut arguments = vec!["delete", kind, &fleet.name, "--ignore-not-found", "--wait=false"];
         if namespaced {
@@ -71,8 +96,6 @@ pub(crate) async fn finish(cluster: &Cluster, fleet: &Fleet, operator: Operator)
         }
         cluster.kubectl(&arguments).await?.accepted()?;
     }
-    let status = operator.sigterm().await?;
-    ensure!(status.success(), "the operator ended with {status} after SIGTERM");
     Ok(())
 }
 

@@ -12,7 +12,12 @@ mod admit_rules;
 mod admit_schema;
 mod admit_webhook;
 mod bed;
+mod cleanup_by_hand;
+mod definition;
 mod install_chart;
+mod install_hooks;
+mod install_removes;
+mod install_upgrades;
 mod leave_nothing;
 mod rotate_by_two;
 mod rotate_completes;
@@ -92,6 +97,10 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rotate_by_two::trials,
         rotate_writes_little::trials,
         leave_nothing::trials,
+        cleanup_by_hand::trials,
+        install_hooks::trials,
+        install_removes::trials,
+        install_upgrades::trials,
         // Last: one of them looks at what all the others did.
         install_chart::trials,
     ];

@@ -7,10 +7,10 @@ use e2e::fleet::Fleet;
 use e2e::sight::Sight;
 use e2e::story;
 use libtest_mimic::Trial;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bed::{Bed, counted, finish, operator, see};
-use crate::scene::{Old, annotate, told};
+use crate::scene::{Old, annotate, mark_node, placeholder, told};
 
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
@@ -25,7 +25,7 @@ async fn every_kind_of_orphan_at_the_start(cluster: &Cluster) -> Result<()> {
     let old = Old::of(&before)?;
     let other = before.nodes.iter().find(|node| node.name != old.node).context("there is one node")?;
     for claim in [old.claim.as_str(), "orphans-gone"] {
-        cluster.apply(&placeholder(&fleet, claim).to_string()).await?.accepted()?;
+        cluster.apply(&placeholder(chart::NAMESPACE, &fleet, claim).to_string()).await?.accepted()?;
     }
     mark_node(cluster, &old).await?;
     let pending = json!({
@@ -66,45 +66,10 @@ async fn an_orphan_that_comes_later(cluster: &Cluster) -> Result<()> {
     // It looks after the pool, and nothing is due.
     fleet.govern(cluster).await?;
     mark_node(cluster, &old).await?;
-    cluster.apply(&placeholder(&fleet, "later-gone").to_string()).await?.accepted()?;
+    cluster.apply(&placeholder(chart::NAMESPACE, &fleet, "later-gone").to_string()).await?.accepted()?;
     let after = see(cluster, &fleet, "the end of the sweep", |sight| sight.marks(&[]).is_empty()).await?;
     ensure!(after.claim(&old.claim).is_some_and(|claim| !claim.deleting), "{} was deleted", old.claim);
     let events = story::events(cluster, &[&fleet.name, &old.claim]).await?;
     ensure!(!events.iter().any(|event| event.reason == "RotationStarted"), "a rotation has begun: {events:?}");
     finish(cluster, &fleet, operator).await
-}
-
-/// The marks of the old node of a rotation.
-async fn mark_node(cluster: &Cluster, old: &Old) -> Result<()> {
-    let marks = json!({
-        "noderotation.io/surge-for": old.claim,
-        "noderotation.io/do-not-disrupt-owned": "true",
-        "karpenter.sh/do-not-disrupt": "true",
-        "noderotation.io/cordoned": "true",
-    });
-    cluster.kubectl(&["cordon", &old.node]).await?.accepted()?;
-    annotate(cluster, "node", &old.node, &marks).await
-}
-
-/// A Pod that passes for a placeholder of the claim. It runs wherever there is room.
-fn placeholder(fleet: &Fleet, claim: &str) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": format!("noderotation-surge-{claim}"),
-            "namespace": chart::NAMESPACE,
-            "labels": {"noderotation.io/surge-for": claim, "karpenter.sh/nodepool": fleet.name},
-            "annotations": {"noderotation.io/surge-for": claim},
-        },
-        "spec": {
-            "terminationGracePeriodSeconds": 0,
-            "securityContext": {"runAsNonRoot": true, "runAsUser": 65535, "seccompProfile": {"type": "RuntimeDefault"}},
-            "containers": [{
-                "name": "pause",
-                "image": "registry.k8s.io/pause:3.10",
-                "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
-            }],
-        },
-    })
 }

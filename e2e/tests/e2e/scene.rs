@@ -187,3 +187,38 @@ pub(crate) async fn replaced(cluster: &Cluster, fleet: &Fleet, old: &Old, except
     ensure!(after.claim(&old.claim).is_none(), "{} is still there", old.claim);
     Ok(after)
 }
+
+/// The marks of the old node of a rotation.
+pub(crate) async fn mark_node(cluster: &Cluster, old: &Old) -> Result<()> {
+    let marks = json!({
+        "noderotation.io/surge-for": old.claim,
+        "noderotation.io/do-not-disrupt-owned": "true",
+        "karpenter.sh/do-not-disrupt": "true",
+        "noderotation.io/cordoned": "true",
+    });
+    cluster.kubectl(&["cordon", &old.node]).await?.accepted()?;
+    annotate(cluster, "node", &old.node, &marks).await
+}
+
+/// A Pod that passes for a placeholder of the claim. It runs wherever there is room.
+pub(crate) fn placeholder(namespace: &str, fleet: &Fleet, claim: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": format!("noderotation-surge-{claim}"),
+            "namespace": namespace,
+            "labels": {"noderotation.io/surge-for": claim, "karpenter.sh/nodepool": fleet.name},
+            "annotations": {"noderotation.io/surge-for": claim},
+        },
+        "spec": {
+            "terminationGracePeriodSeconds": 0,
+            "securityContext": {"runAsNonRoot": true, "runAsUser": 65535, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [{
+                "name": "pause",
+                "image": "registry.k8s.io/pause:3.10",
+                "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
+            }],
+        },
+    })
+}
