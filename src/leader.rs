@@ -24,7 +24,7 @@ use crate::telemetry::words;
 
 pub(crate) use lead::Lead;
 pub(crate) use lease::{LEASE, holder};
-pub(crate) use takeover::{HOLD, TAKER, Takeover, take_over};
+pub(crate) use takeover::{HOLD, TAKER, Takeover, is_taker, take_over};
 
 use lead::Sent;
 use machine::{Action, Machine};

@@ -13,8 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::annotation::DEFINITION_VERSION;
 
-/// The part of a definition that nobody else may own a field of: a field that an older definition had, and that somebody
-/// else still owns, would stay in the schema for ever.
+/// The part of a definition that is replaced as a whole.
 const SPEC: &str = "f:spec";
 
 /// What is to be done about the one that is there.
@@ -62,6 +61,8 @@ pub fn established(definition: &CustomResourceDefinition) -> bool {
 
 /// The record of who owns which field, with all of `spec` handed to what `manager` has applied; `None` when nobody else has
 /// any of it. Labels and annotations stay with whoever set them, and so does the status.
+///
+/// Otherwise a field that an older definition had, and ours has not, would stay for as long as somebody owns it.
 #[must_use]
 pub fn taken_over(owners: &[ManagedFieldsEntry], manager: &str, now: Time) -> Option<Vec<ManagedFieldsEntry>> {
     let ours = |entry: &ManagedFieldsEntry| {
@@ -78,7 +79,7 @@ pub fn taken_over(owners: &[ManagedFieldsEntry], manager: &str, now: Time) -> Op
             unite(&mut fields, &Value::Object([(SPEC.to_owned(), spec)].into_iter().collect()));
         }
         // An entry that owns nothing any more is no entry.
-        if entry.fields_v1.as_ref().and_then(|fields| fields.0.as_object()).is_some_and(|fields| !fields.is_empty()) {
+        if entry.fields_v1.as_ref().is_some_and(|fields| !is_empty(&fields.0)) {
             rest.push(entry);
         }
     }
@@ -95,6 +96,40 @@ pub fn taken_over(owners: &[ManagedFieldsEntry], manager: &str, now: Time) -> Op
         rest.push(own);
         rest
     })
+}
+
+/// The record of who owns which field, with what was just applied owned by nobody; `None` when nobody owns any of it.
+///
+/// Helm 4 applies what is in `crds/` with each install, and gives up where another owns a field that differs: as long as we
+/// own it, no other version could be installed after a removal.
+#[must_use]
+pub fn let_go(owners: &[ManagedFieldsEntry]) -> Option<Vec<ManagedFieldsEntry>> {
+    let mut rest = owners.to_vec();
+    for fields in rest.iter_mut().filter_map(|entry| entry.fields_v1.as_mut()) {
+        remove(&mut fields.0, &[SPEC]);
+        remove(&mut fields.0, &["f:metadata", "f:annotations", &format!("f:{DEFINITION_VERSION}")]);
+    }
+    rest.retain(|entry| entry.fields_v1.as_ref().is_some_and(|fields| !is_empty(&fields.0)));
+    (rest != owners).then_some(rest)
+}
+
+/// Takes a field out, and with it what would then own nothing.
+fn remove(fields: &mut Value, path: &[&str]) {
+    let (Some((first, rest)), Some(object)) = (path.split_first(), fields.as_object_mut()) else {
+        return;
+    };
+    if let Some(inner) = object.get_mut(*first) {
+        remove(inner, rest);
+        // `.` says that the object itself is owned, which it need not be without fields.
+        let hollow = inner.as_object().is_some_and(|inner| inner.keys().all(|key| key == "."));
+        if rest.is_empty() || hollow {
+            object.remove(*first);
+        }
+    }
+}
+
+fn is_empty(fields: &Value) -> bool {
+    fields.as_object().is_none_or(Map::is_empty)
 }
 
 /// All fields of either.

@@ -98,7 +98,8 @@ async fn clean(options: &Options) -> anyhow::Result<bool> {
     broken?;
     failures.iter().for_each(|error| tell(&format!("error: {}", words(error))));
     say(&(list::stays(&plan.left, options.all) + &list::done(lines.count, &plan)))?;
-    if held.is_some() {
+    if let Some(held) = held {
+        held.done().await;
         tell(&format!("note: no replica rotates for another {} seconds; remove the release within that time", HOLD.as_secs()));
     }
     Ok(plan.repairs.is_empty() && failures.is_empty())

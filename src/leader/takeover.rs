@@ -10,8 +10,9 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, PostParams};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::lead::Lead;
 use super::lease::{self, LEASE};
@@ -20,8 +21,10 @@ use super::overtaken;
 /// How long the Lease stays taken after the command has ended: what is removed next must be gone by then, or a replica
 /// that is still there begins anew.
 pub(crate) const HOLD: Duration = Duration::from_secs(60);
-/// What the name of whoever takes the Lease in this way begins with: he rotates nothing.
+/// What the name of whoever takes the Lease in this way begins with.
 pub(crate) const TAKER: &str = "cleanup_";
+/// The same when he is done: whoever led before has stopped, and nobody need be waited for.
+const DONE: &str = "cleaned_";
 /// Time between two renewals.
 const RENEWAL: Duration = Duration::from_secs(10);
 /// We write no more after this long without a renewal.
@@ -48,12 +51,26 @@ pub(crate) struct Takeover {
     pub(crate) lead: Lead,
     /// Who held it, and how long to wait until he has certainly stopped.
     pub(crate) before: Option<(String, Duration)>,
-    /// Ends the renewals, not the hold.
-    _renewing: Option<DropGuard>,
+    renewing: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
-/// Writes `identity` into the Lease of `namespace`, whoever holds it, and keeps it there until the value is dropped, and for
-/// [`HOLD`] after that. The caller waits for who was there before.
+impl Takeover {
+    /// Says that nobody writes any more. The Lease stays taken for [`HOLD`].
+    pub(crate) async fn done(self) {
+        if let Some((done, renewing)) = self.renewing {
+            let _ended_by_itself = done.send(());
+            let _ended = renewing.await;
+        }
+    }
+}
+
+/// The holder rotates nothing.
+pub(crate) fn is_taker(holder: &str) -> bool {
+    holder.starts_with(TAKER) || holder.starts_with(DONE)
+}
+
+/// Writes `identity` into the Lease of `namespace`, whoever holds it, and keeps it there until the value is dropped or done
+/// with, and for [`HOLD`] after that. The caller waits for who was there before.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -62,22 +79,22 @@ pub(crate) async fn take_over(client: kube::Client, namespace: &str, identity: &
     let failed = |error| Error::Api(namespace.to_owned(), Box::new(error));
     for _ in 0..TRIES {
         let read = api.get_opt(LEASE).await.map_err(failed)?;
-        let before = read.as_ref().map(lease::seen).filter(|seen| !seen.holder.is_empty());
+        let before = read.as_ref().map(lease::seen).filter(|seen| !(seen.holder.is_empty() || seen.holder.starts_with(DONE)));
         let absent = read.is_none();
         let sent = (Instant::now(), SystemTime::now());
         match write(&api, read, identity).await {
             Ok(lease) => {
                 let lead = Lead::default();
                 lead.set(Some(sent), DEADLINE);
-                let stop = CancellationToken::new();
-                tokio::spawn(renew(api, lease, identity.to_owned(), lead.clone(), stop.clone()));
+                let (done, told) = oneshot::channel();
+                let renewing = tokio::spawn(renew(api, lease, identity.to_owned(), lead.clone(), told));
                 let usual = |duration: Duration| if duration.is_zero() { USUAL } else { duration };
                 let before = before.map(|seen| (seen.holder, usual(seen.duration)));
-                return Ok(Takeover { lead, before, _renewing: Some(stop.drop_guard()) });
+                return Ok(Takeover { lead, before, renewing: Some((done, renewing)) });
             }
             // In a namespace that does not exist nobody leads, and nobody can.
             Err(kube::Error::Api(status)) if absent && status.is_not_found() => {
-                return Ok(Takeover { lead: Lead::forever(), before: None, _renewing: None });
+                return Ok(Takeover { lead: Lead::forever(), before: None, renewing: None });
             }
             Err(error) if overtaken(&error) => {}
             Err(error) => return Err(failed(error)),
@@ -93,12 +110,18 @@ async fn write(api: &Api<Lease>, read: Option<Lease>, identity: &str) -> Result<
     if exists { api.replace(LEASE, &params, &lease).await } else { api.create(&params, &lease).await }
 }
 
-/// Renews until told to stop. Somebody else's write ends it at once, silence by the deadline.
-async fn renew(api: Api<Lease>, mut held: Lease, identity: String, lead: Lead, stop: CancellationToken) {
+/// Renews until it is told that all is done, or that nobody is left to tell it. Somebody else's write ends it at once.
+async fn renew(api: Api<Lease>, mut held: Lease, identity: String, lead: Lead, mut told: oneshot::Receiver<()>) {
     loop {
         tokio::select! {
             () = tokio::time::sleep(RENEWAL) => {}
-            () = stop.cancelled() => return,
+            done = &mut told => {
+                if done.is_ok() {
+                    // Without it, the next one only waits longer than he must.
+                    let _renamed = write(&api, Some(held), &identity.replacen(TAKER, DONE, 1)).await;
+                }
+                return;
+            }
         }
         let sent = (Instant::now(), SystemTime::now());
         match write(&api, Some(held.clone()), &identity).await {
@@ -176,5 +199,18 @@ mod tests {
         assert_eq!(server.asked().len(), 4);
         assert_eq!(server.asked()[2].1["metadata"]["resourceVersion"], "5");
         assert!(spent.elapsed() < 3 * RENEWAL, "{:?}", spent.elapsed());
+    }
+    #[tokio::test(start_paused = true)]
+    async fn who_is_done_need_not_be_waited_for_and_who_was_cut_off_must() {
+        let answers = [(200, lease("a", "4")), (200, lease("cleanup_1", "5")), (200, lease("cleaned_1", "6"))];
+        let server = Server::answering(answers);
+        take_over(server.client(), "system", "cleanup_1").await.unwrap().done().await;
+        assert_eq!(server.asked()[2].1["spec"]["holderIdentity"], "cleaned_1");
+        for (holder, waits) in [("cleaned_1", false), ("cleanup_1", true)] {
+            let (taken, _) = take([(200, lease(holder, "6")), (200, lease("cleanup_2", "7"))]).await;
+            assert_eq!(taken.unwrap().before.is_some(), waits, "{holder}");
+            assert!(is_taker(holder));
+        }
+        assert!(!is_taker("node-rotation-controller-0_1"));
     }
 }

@@ -6,7 +6,7 @@ use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt as _};
 
 use super::Problem;
-use crate::leader::{LEASE, TAKER, holder};
+use crate::leader::{LEASE, holder, is_taker};
 
 /// Who else leads now. Who may not look finds nobody: the right is among those that are asked for.
 pub(crate) async fn rivals(client: &Client, namespace: &str, now: Timestamp) -> Vec<Problem> {
@@ -14,7 +14,7 @@ pub(crate) async fn rivals(client: &Client, namespace: &str, now: Timestamp) -> 
     let leases = Api::<Lease>::all(client.clone()).list(&named).await.map(|list| list.items).unwrap_or_default();
     let elsewhere = leases.iter().filter(|lease| lease.namespace().is_some_and(|other| other != namespace));
     // Who has taken a Lease to remove an installation does not lead.
-    let leader = |lease| holder(lease, now).filter(|holder| !holder.starts_with(TAKER));
+    let leader = |lease| holder(lease, now).filter(|holder| !is_taker(holder));
     elsewhere.filter_map(|lease| Some(problem(lease, &leader(lease)?))).collect()
 }
 

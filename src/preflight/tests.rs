@@ -116,7 +116,7 @@ async fn a_cluster_that_answers_no_questions_is_led_and_says_so_once() {
 
 #[tokio::test]
 async fn another_installation_that_leads_is_named_and_does_not_keep_this_one_from_it() {
-    let leases = &[("system", "us", 1), ("kube-system", "other-0", 1), ("old", "gone", 60), ("idle", "", 1)];
+    let leases = &[("system", "us", 1), ("kube-system", "other-0", 1), ("old", "gone", 60), ("idle", "", 1), ("removed", "cleaned_1", 1)];
     let lines: Vec<String> =
         Cluster { leases, ..Cluster::default() }.problems().await.iter().map(|(vital, sentence)| format!("{vital}: {sentence}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @"false: other-0 leads from namespace kube-system as well (Lease node-rotation-controller.noderotation.io there): two installations rotate the same NodePools, so uninstall one of them");

@@ -102,3 +102,24 @@ fn the_spec_is_taken_from_everybody_and_nothing_else_is() {
     assert_eq!(taken_over(&after, "us", now.clone()), None);
     assert_eq!(taken_over(&[], "us", now), None);
 }
+
+#[test]
+fn what_was_applied_is_owned_by_nobody_in_the_end() {
+    let version = format!("f:{DEFINITION_VERSION}");
+    let owners = [
+        entry("us", "Apply", None, json!({"f:metadata": {"f:annotations": {&version: {}}}, "f:spec": {"f:scope": {}}})),
+        entry("helm", "Update", None, json!({"f:metadata": {"f:annotations": {".": {}, &version: {}}, "f:labels": {"f:a": {}}}})),
+        entry("argo", "Apply", None, json!({"f:metadata": {"f:annotations": {"f:b": {}, &version: {}}}})),
+        entry("kube-apiserver", "Update", Some("status"), json!({"f:status": {"f:conditions": {}}})),
+    ];
+    let after = let_go(&owners).unwrap();
+    let seen: Vec<(&str, &Value)> =
+        after.iter().map(|entry| (entry.manager.as_deref().unwrap(), &entry.fields_v1.as_ref().unwrap().0)).collect();
+    let expected = [
+        ("helm", &json!({"f:metadata": {"f:labels": {"f:a": {}}}})),
+        ("argo", &json!({"f:metadata": {"f:annotations": {"f:b": {}}}})),
+        ("kube-apiserver", &json!({"f:status": {"f:conditions": {}}})),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(let_go(&after), None);
+}

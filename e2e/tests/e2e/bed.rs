@@ -79,6 +79,13 @@ pub(crate) async fn operator_when_free(cluster: &Cluster) -> Result<Operator> {
     Ok(operator)
 }
 
+/// Frees the Lease that a removal has taken, for whoever does not want to wait for it.
+pub(crate) async fn free(cluster: &Cluster) -> Result<()> {
+    let lease = ["delete", "lease", "node-rotation-controller.noderotation.io", "--namespace", e2e::chart::NAMESPACE, "--ignore-not-found"];
+    cluster.kubectl(&lease).await?.accepted()?;
+    Ok(())
+}
+
 /// Ends an operator in order, and with it the test's policy, so that no later operator rotates its nodes.
 pub(crate) async fn finish(cluster: &Cluster, fleet: &Fleet, operator: Operator) -> Result<()> {
     forget(cluster, fleet).await?;

@@ -71,10 +71,8 @@ async fn every_kind_of_orphan(cluster: &Cluster) -> Result<()> {
     left.sort();
     ensure!(left == kept, "left: {left:?}, and not {kept:?}");
     cluster.kubectl(&["delete", "pod", &format!("noderotation-surge-{}", theirs.claim), "--namespace", "default"]).await?.accepted()?;
-    bed::forget(cluster, &fleet).await?;
-    // Nobody is to wait for the Lease that was taken.
-    bed::operator_when_free(cluster).await?.sigterm().await?;
-    Ok(())
+    bed::free(cluster).await?;
+    bed::forget(cluster, &fleet).await
 }
 
 /// Everything that a rotation may leave whose anchor is gone.

@@ -1,6 +1,8 @@
 //! What the hooks do with the definition that they find, with Helm 3 and with Helm 4.
 
-use anyhow::{Result, ensure};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
 use e2e::chart;
 use e2e::cluster::{Cluster, Helm};
 use e2e::fleet::Fleet;
@@ -50,7 +52,8 @@ async fn over_the_definition_of_the_go_controller(cluster: &Cluster, helm: Helm)
         ensure!(installed.uid == found.uid && installed.version.is_some(), "it was not brought up to date: {installed:?}");
         // Field by field: nothing of the other schema is left in this one.
         ensure!(installed.spec == current.spec, "the schema is {}\nand not {}", installed.spec, current.spec);
-        ensure!(installed.owners_of_spec == ["node-rotation-controller"], "it is owned by {:?}", installed.owners_of_spec);
+        // Whoever applies the next version meets no owner.
+        ensure!(installed.owners_of_spec.is_empty(), "it is owned by {:?}", installed.owners_of_spec);
         let kept = cluster.kubectl(&["get", "rotationpolicy", "from-go", "--output", "jsonpath={.spec.ageThreshold}"]).await?.accepted()?;
         ensure!(kept == "1s", "the policy is now {kept:?}");
 
@@ -65,6 +68,10 @@ async fn over_the_definition_of_the_go_controller(cluster: &Cluster, helm: Helm)
         ensure!(left.trim() == "serviceaccount/default", "left of the release: {left}");
         let roles = cluster.kubectl(&["get", "clusterroles,clusterrolebindings", "--output", "name"]).await?.accepted()?;
         ensure!(!roles.contains("/hooks-node-rotation-controller"), "left of the release: {roles}");
+
+        // The chart of another version after it: Helm 4 applies its definition, Helm 3 does not look at it.
+        run_from(cluster, helm, &other_version(cluster)?, "install", &[]).await?;
+        ensure!(Definition::of(cluster).await?.spec == current.spec, "the hook has not brought it up to date");
         Ok(())
     };
     apart(cluster, test).await
@@ -72,14 +79,17 @@ async fn over_the_definition_of_the_go_controller(cluster: &Cluster, helm: Helm)
 
 async fn a_newer_definition_stays(cluster: &Cluster) -> Result<()> {
     let test = async {
+        run(cluster, Helm::Four, "install", &[]).await?;
         let newer = json!([
             {"op": "add", "path": "/metadata/annotations/noderotation.io~1version", "value": "99.0.0"},
             {"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/newer", "value": {"type": "string"}},
         ]);
         cluster.kubectl(&["patch", "crd", definition::NAME, "--type=json", "--patch", &newer.to_string()]).await?.accepted()?;
         let before = Definition::of(cluster).await?;
-        run(cluster, Helm::Four, "install", &[]).await?;
+        run(cluster, Helm::Four, "upgrade", &[]).await?;
         ensure!(Definition::of(cluster).await? == before, "an older program has changed it");
+        run(cluster, Helm::Four, "rollback", &[]).await?;
+        ensure!(Definition::of(cluster).await? == before, "going back has changed it");
         let told = cluster.command(&["crd", "--apply"]).await?.accepted()?;
         ensure!(told.contains("is of version 99.0.0, which is newer than"), "{told}");
         // Its twin: switched off, nothing looks at all.
@@ -112,8 +122,38 @@ async fn refused_with_a_sentence(cluster: &Cluster) -> Result<()> {
     apart(cluster, test).await
 }
 
+/// A copy of the chart with a definition that differs, of an older version.
+fn other_version(cluster: &Cluster) -> Result<PathBuf> {
+    let folder = cluster.logs().join("other-version");
+    copy(&chart::folder(), &folder)?;
+    let file = folder.join("crds").join(format!("{}.yaml", definition::NAME));
+    let text = std::fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
+    let (head, rest) = text.split_once("noderotation.io/version: ").context("the definition says no version")?;
+    let (_, tail) = rest.split_once('\n').context("the definition ends there")?;
+    let other = format!("{head}noderotation.io/version: 0.0.1\n{tail}").replace("shortNames:\n", "shortNames:\n    - rotpols\n");
+    std::fs::write(&file, other).with_context(|| format!("writing {}", file.display()))?;
+    Ok(folder)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to).with_context(|| format!("creating {}", to.display()))?;
+    for entry in std::fs::read_dir(from).with_context(|| format!("reading {}", from.display()))? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            copy(&source, &target)?;
+        } else {
+            std::fs::copy(&source, &target).with_context(|| format!("copying {}", source.display()))?;
+        }
+    }
+    Ok(())
+}
+
 async fn run(cluster: &Cluster, helm: Helm, verb: &str, values: &[&str]) -> Result<()> {
-    let chart = chart::folder();
+    run_from(cluster, helm, &chart::folder(), verb, values).await
+}
+
+async fn run_from(cluster: &Cluster, helm: Helm, chart: &Path, verb: &str, values: &[&str]) -> Result<()> {
     let chart = chart.to_string_lossy();
     let mut arguments = vec![verb, SECOND];
     match verb {

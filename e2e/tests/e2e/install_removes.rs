@@ -70,6 +70,7 @@ async fn removed(cluster: &Cluster, (pending, waits): (&Fleet, &Old), (draining,
 async fn nothing_else_that_was_its_own(cluster: &Cluster) -> Result<()> {
     chart::uninstall(cluster).await?;
     let outcome = remains(cluster).await;
+    bed::free(cluster).await?;
     chart::install(cluster, &[]).await?;
     let left = outcome?;
     // The definition stays with the policies, and a Secret and a Lease that are used again.

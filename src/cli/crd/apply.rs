@@ -2,15 +2,16 @@
 //! definition in `crds/` that is there.
 //!
 //! Server-side apply under our own name. Before it, the fields of `spec` that others own are handed over: what an older
-//! chart, `kubectl` or the Go controller's chart has written there would stay in the schema otherwise.
+//! chart, `kubectl` or the Go controller's chart has written there would stay in the schema otherwise. After it they are let
+//! go, so that whoever applies another version next, such as Helm 4 with an install, meets no owner.
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, Time};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
-use noderotation_core::definition::{Verdict, established, judge, taken_over};
+use noderotation_core::definition::{Verdict, established, judge, let_go, taken_over};
 use noderotation_core::policy::schema::definition;
 use serde_json::json;
 
@@ -68,6 +69,7 @@ async fn apply(client: kube::Client) -> anyhow::Result<String> {
         ),
         Err(error) => return Err(error).with_context(|| format!("applying {name}")),
     };
+    release(&api, &name).await?;
     let mut definition = applied;
     while !established(&definition) {
         tokio::time::sleep(PERIOD).await;
@@ -96,13 +98,39 @@ async fn hand_over(api: &Api<CustomResourceDefinition>, ours: &CustomResourceDef
         let Some(owners) = taken_over(there.managed_fields(), FIELD_MANAGER, Time(Timestamp::now())) else {
             return Ok(Some(Verdict::Replace));
         };
-        // A merge patch replaces a list as a whole, and the version makes it conditional.
-        let patch = json!({"metadata": {"resourceVersion": there.resource_version(), "managedFields": owners}});
-        match api.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await {
-            Ok(_) => return Ok(Some(Verdict::Replace)),
-            Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            Err(error) => return Err(error).with_context(|| format!("taking over the fields of {name}")),
+        if record(api, &there, owners).await? {
+            return Ok(Some(Verdict::Replace));
         }
     }
     bail!("{name} is being written by somebody else all the time; try again")
+}
+
+/// Lets all of it go again.
+async fn release(api: &Api<CustomResourceDefinition>, name: &str) -> anyhow::Result<()> {
+    for _ in 0..TRIES {
+        let applied = api.get(name).await.with_context(|| format!("reading {name}"))?;
+        let Some(owners) = let_go(applied.managed_fields()) else {
+            return Ok(());
+        };
+        if record(api, &applied, owners).await? {
+            return Ok(());
+        }
+    }
+    bail!("{name} is being written by somebody else all the time; try again")
+}
+
+/// Writes who owns what, if nobody has written since; false when somebody has.
+async fn record(
+    api: &Api<CustomResourceDefinition>,
+    read: &CustomResourceDefinition,
+    owners: Vec<ManagedFieldsEntry>,
+) -> anyhow::Result<bool> {
+    let name = read.name_any();
+    // A merge patch replaces a list as a whole, and the version makes it conditional.
+    let patch = json!({"metadata": {"resourceVersion": read.resource_version(), "managedFields": owners}});
+    match api.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.is_conflict() => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("recording who owns the fields of {name}")),
+    }
 }
