@@ -65,13 +65,11 @@ async fn upgrade_and_roll_back(cluster: &Cluster, before: &Path) -> Result<()> {
     bed::finish(cluster, &back, operator).await
 }
 
-/// The new Pod comes before the old one goes; here one process takes over from the other.
+/// The process of the one release ends, and that of the other begins with what its chart says.
 async fn replace(cluster: &Cluster, old: Operator) -> Result<Operator> {
-    let mut new = bed::candidate(cluster).await?;
-    new.wait_serving().await?;
-    old.sigterm().await?;
-    new.wait_ready().await?;
-    Ok(new)
+    let status = old.sigterm().await?;
+    ensure!(status.success(), "the operator ended with {status} after SIGTERM");
+    bed::operator(cluster).await
 }
 
 async fn ended_once(cluster: &Cluster, fleet: &Fleet, old: &Old, go_on: impl Future<Output = Result<()>>) -> Result<()> {
