@@ -4,6 +4,7 @@ mod api;
 mod faults;
 pub(super) mod log;
 mod races;
+mod removal;
 mod statuses;
 
 use std::sync::Arc;

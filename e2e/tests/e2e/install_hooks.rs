@@ -218,7 +218,7 @@ async fn theirs(cluster: &Cluster, helm: Helm) -> Result<()> {
         "spec": {
             "group": "noderotation.io",
             "scope": "Cluster",
-            "names": {"kind": "RotationPolicy", "listKind": "RotationPolicyList", "plural": "rotationpolicies", "singular": "rotationpolicy", "shortNames": ["rotpol"]},
+            "names": {"kind": "RotationPolicy", "listKind": "RotationPolicyList", "plural": "rotationpolicies", "singular": "rotationpolicy", "shortNames": ["rotpol"], "categories": ["karpenter"]},
             "versions": [{
                 "name": "v1alpha1", "served": true, "storage": true, "subresources": {"status": {}},
                 "additionalPrinterColumns": columns, "schema": {"openAPIV3Schema": schema},
