@@ -10,6 +10,7 @@ mod gauges;
 mod journal;
 mod markers;
 mod observe;
+mod owner;
 mod policies;
 mod reconcile;
 mod status;
@@ -25,6 +26,7 @@ pub(crate) use watch::WATCH_TIMEOUT_SECONDS;
 
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use noderotation_core::rotation::observation::Settings;
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +48,8 @@ pub(crate) struct Context {
     pub(crate) events: Recorder,
     /// How placeholders are made.
     pub(crate) settings: Settings,
+    /// Who owns our placeholders; [`run`] finds out.
+    pub(crate) owner: Option<OwnerReference>,
     /// Asked before every write (I12).
     pub(crate) lead: Lead,
 }
@@ -55,5 +59,6 @@ pub(crate) struct Context {
 /// # Errors
 /// When the watches end although nobody asked for it.
 pub(crate) async fn run(context: Context, stop: CancellationToken) -> Result<(), watch::Ended> {
-    watch::run(Arc::new(context), stop).await
+    let owner = owner::account(&context.client, &context.settings.namespace).await;
+    watch::run(Arc::new(Context { owner, ..context }), stop).await
 }

@@ -118,6 +118,7 @@ impl Candidate {
             metrics: self.metrics.clone(),
             events: self.events.clone(),
             settings: self.settings.clone(),
+            owner: None,
             lead,
         }
     }

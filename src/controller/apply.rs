@@ -138,8 +138,10 @@ impl<'a> Executor<'a> {
 
     async fn create(&self, pod: &Pod) -> Result<Landed, Error> {
         let api: Api<Pod> = Api::namespaced(self.context.client.clone(), &pod.namespace().unwrap_or_default());
+        let mut pod = pod.clone();
+        pod.metadata.owner_references = self.context.owner.clone().map(|owner| vec![owner]);
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        match api.create(&params, pod).await {
+        match api.create(&params, &pod).await {
             Ok(_) => Ok(Landed::Yes),
             // A namesake from an earlier pass; the next one judges whether it is ours.
             Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(Landed::Already),

@@ -52,7 +52,7 @@ impl Bench {
         let (client, metrics) = (api.client(), Metrics::new("0", "0").unwrap());
         let (events, _writer) = Recorder::new(client.clone(), "test".to_owned(), metrics.clone());
         let settings = Settings { namespace: "system".to_owned(), ..Settings::default() };
-        let context = Context { client, metrics: metrics.clone(), events, settings, lead: Lead::forever() };
+        let context = Context { client, metrics: metrics.clone(), events, settings, owner: None, lead: Lead::forever() };
         Self { api, context: Arc::new(context), metrics }
     }
 

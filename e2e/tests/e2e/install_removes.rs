@@ -18,6 +18,7 @@ use crate::scene::{Old, annotate, begun_and_completed, grant_nodes, held_in_drai
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
         bed.trial("install_removes::a_release_with_rotations_in_flight", a_release_with_rotations_in_flight),
+        bed.trial("install_removes::without_its_hooks_and_by_hand_after_it", without_its_hooks_and_by_hand_after_it),
         bed.trial("install_removes::nothing_else_that_was_its_own", nothing_else_that_was_its_own),
     ]
 }
@@ -63,6 +64,37 @@ async fn removed(cluster: &Cluster, (pending, waits): (&Fleet, &Old), (draining,
     let marks: Vec<String> = sight.marks(&[]).into_iter().filter(|mark| *mark != format!("Node {}: unschedulable", drains.node)).collect();
     ensure!(marks.is_empty(), "left behind: {marks:?}");
     ensure!(sight.claim(&drains.claim).is_some_and(|claim| claim.deleting), "the drain of {} was broken off", drains.claim);
+    Ok(())
+}
+
+/// The placeholder goes with the account that owns it; the rest is for `cleanup`.
+async fn without_its_hooks_and_by_hand_after_it(cluster: &Cluster) -> Result<()> {
+    let operator = bed::operator(cluster).await?;
+    let fleet = Fleet { size: 1, ready_timeout: "10m".to_owned(), ..Fleet::new("remove-bare") };
+    let old = held_in_pending(cluster, &fleet).await?;
+    operator.sigkill().await?;
+    cluster.helm(&["uninstall", chart::RELEASE, "--namespace", chart::NAMESPACE, "--no-hooks", "--wait"]).await?.accepted()?;
+    let outcome = by_hand(cluster, &fleet, &old).await;
+    bed::free(cluster).await?;
+    chart::install(cluster, &[]).await?;
+    outcome?;
+    bed::forget(cluster, &fleet).await
+}
+
+async fn by_hand(cluster: &Cluster, fleet: &Fleet, old: &Old) -> Result<()> {
+    see(cluster, fleet, "the end of the placeholder", |sight| sight.placeholders.is_empty()).await?;
+    let command = async |flags: &[&str]| cluster.command(&[&["cleanup", "--namespace", chart::NAMESPACE], flags].concat()).await;
+    let owned = command(&[]).await?;
+    let stays = format!("stays: the rotation of NodeClaim {} in NodePool {} is in flight", old.claim, fleet.name);
+    ensure!(owned.code == Some(0) && owned.output.contains(&stays), "{:?}: {}{}", owned.code, owned.output, owned.errors);
+    let listed = command(&["--all"]).await?;
+    ensure!(listed.code == Some(1) && listed.output.contains("remove active-rotation"), "{:?}: {}", listed.code, listed.output);
+    let removed = command(&["--all", "--apply"]).await?;
+    ensure!(removed.code == Some(0), "{:?}: {}{}", removed.code, removed.output, removed.errors);
+    // It was killed while it led, and might have been alive.
+    ensure!(removed.errors.contains("which led, has stopped"), "nobody was waited for: {}", removed.errors);
+    let marks = Sight::of(cluster, &fleet.name).await?.marks(&[]);
+    ensure!(marks.is_empty(), "left behind: {marks:?}");
     Ok(())
 }
 

@@ -40,7 +40,7 @@ impl Server {
         let client = Client::new(tower::service_fn(move |request| server.clone().answer(request)), "default");
         let metrics = Metrics::new("0", "0").unwrap();
         let (events, _writer) = Recorder::new(client.clone(), "test".to_owned(), metrics.clone());
-        Context { client, metrics, events, settings: Settings::default(), lead }
+        Context { client, metrics, events, settings: Settings::default(), owner: None, lead }
     }
 
     fn asked(&self) -> Vec<String> {
