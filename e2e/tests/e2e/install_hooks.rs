@@ -1,8 +1,10 @@
 //! What the hooks do with the definition that they find, with Helm 3 and with Helm 4.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
+use e2e::audit::{Audit, Request};
 use e2e::chart;
 use e2e::cluster::{Cluster, Helm};
 use e2e::fleet::Fleet;
@@ -47,6 +49,7 @@ async fn over_the_definition_of_the_go_controller(cluster: &Cluster, helm: Helm)
         let found = Definition::of(cluster).await?;
         ensure!(found.spec != current.spec, "the two definitions do not differ");
 
+        let audit = Audit::from_now(cluster)?;
         run(cluster, helm, "install", &[]).await?;
         let installed = Definition::of(cluster).await?;
         ensure!(installed.uid == found.uid && installed.version.is_some(), "it was not brought up to date: {installed:?}");
@@ -63,6 +66,7 @@ async fn over_the_definition_of_the_go_controller(cluster: &Cluster, helm: Helm)
         ensure!(Definition::of(cluster).await? == installed, "the rollback has changed it");
         run(cluster, helm, "uninstall", &[]).await?;
         ensure!(Definition::of(cluster).await? == installed, "the removal has changed it");
+        used_what_they_were_granted(cluster, &audit)?;
         let left = ["get", "jobs,serviceaccounts", "--namespace", SECOND, "--output", "name"];
         let left = cluster.kubectl(&left).await?.accepted()?;
         ensure!(left.trim() == "serviceaccount/default", "left of the release: {left}");
@@ -75,6 +79,20 @@ async fn over_the_definition_of_the_go_controller(cluster: &Cluster, helm: Helm)
         Ok(())
     };
     apart(cluster, test).await
+}
+
+/// The account of the one hook has no right that was not used, and that of the other lacked none.
+fn used_what_they_were_granted(cluster: &Cluster, audit: &Audit) -> Result<()> {
+    let account = |name: &str| format!("system:serviceaccount:{SECOND}:{SECOND}-node-rotation-controller{name}");
+    let (definition, cleanup) = (account("-crds"), account(""));
+    let requests = audit.requests(cluster)?;
+    let of = |user: &str| requests.iter().filter(|request| request.user == user).map(Request::summary).collect::<BTreeSet<String>>();
+    let granted = ["get", "patch"].map(|verb| format!("{verb} customresourcedefinitions {}: 200", definition::NAME));
+    ensure!(of(&definition) == granted.into(), "the hook for the definition has asked {:?}", of(&definition));
+    let asked = of(&cleanup);
+    ensure!(asked.iter().any(|line| line.starts_with("list nodes")), "the removal has not looked: {asked:?}");
+    ensure!(!asked.iter().any(|line| line.ends_with(": 403")), "the removal lacks a right: {asked:?}");
+    Ok(())
 }
 
 async fn a_newer_definition_stays(cluster: &Cluster) -> Result<()> {
