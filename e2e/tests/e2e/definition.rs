@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use anyhow::{Context as _, Result};
 use e2e::chart;
 use e2e::cluster::Cluster;
+use e2e::wait::{Look, until};
 use serde_json::Value;
+
+use crate::bed::SOON;
 
 pub(crate) const NAME: &str = "rotationpolicies.noderotation.io";
 
@@ -41,9 +44,19 @@ impl Definition {
 }
 
 /// Deletes it and every policy, as nobody but a person does, and waits until it is gone.
+///
+/// An API server whose storage for it was just built anew gives its finalizer up, and takes it up again only when the object
+/// changes (`crd_finalizer.go`, "storage is (re)initializing", seen in 1.37.2): so it is changed until it is gone.
 pub(crate) async fn delete(cluster: &Cluster) -> Result<()> {
-    cluster.kubectl(&["delete", "crd", NAME, "--ignore-not-found", "--wait", "--timeout=60s"]).await?.accepted()?;
-    Ok(())
+    cluster.kubectl(&["delete", "crd", NAME, "--ignore-not-found", "--wait=false"]).await?.accepted()?;
+    let mut look = 0;
+    until("the end of the definition", SOON, async || {
+        look += 1;
+        let touched = cluster.kubectl(&["annotate", "crd", NAME, "--overwrite", &format!("e2e.noderotation.io/look={look}")]).await?;
+        let gone = !touched.success && touched.errors.contains("NotFound");
+        Ok(if gone { Look::Done(()) } else { Look::NotYet(format!("{}{}", touched.output, touched.errors)) })
+    })
+    .await
 }
 
 /// Puts the chart's own definition there, as Helm does at a first install.
