@@ -50,7 +50,7 @@ unit: ## Run the tests that need no cluster.
 .PHONY: tidy
 tidy: ## Check what keeps the repository consistent.
 	$(call stage,tidiness)
-	@$(CARGO) test --locked -p node-rotation-controller --test tidy
+	@$(CARGO) test --locked -p node-rotation-controller --test tidy --test chart
 	@$(CARGO) test --locked -p node-rotation-controller --test cases --quiet -- --show-output
 
 .PHONY: e2e
@@ -113,6 +113,10 @@ chart: ## Lint the chart and render it with its defaults.
 	$(call need,$(HELM),install Helm 4 or let `cargo run -p e2e -- build` build it)
 	@$(HELM) lint --strict $(CHART)
 	@$(HELM) template node-rotation-controller $(CHART) --namespace node-rotation-system
+
+.PHONY: chart-docs
+chart-docs: ## Carry the comments of the chart's values.yaml into its schema and README.
+	@BLESS=1 $(CARGO) test --locked --quiet -p node-rotation-controller --test chart schema_and_readme
 
 .PHONY: docs
 docs: ## Build the documentation of the code; a broken link is an error.

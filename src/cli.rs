@@ -69,6 +69,15 @@ fn name(text: &str) -> Result<String, String> {
     Err(format!("{text:?} is not a name in Kubernetes; write at most 63 lowercase letters, digits and inner dashes"))
 }
 
+/// The same where dots join several of them, as in names of Secrets.
+fn object_name(text: &str) -> Result<String, String> {
+    let parts = text.split('.').all(|part| name(part).is_ok());
+    if parts && text.len() <= 253 {
+        return Ok(text.to_owned());
+    }
+    Err(format!("{text:?} is not the name of an object in Kubernetes; write lowercase letters, digits, inner dashes and dots"))
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -97,6 +106,10 @@ mod tests {
         }
         for text in ["", "-a", "a-", "A", "a b", "a/b", &"x".repeat(64)] {
             assert!(name(text).unwrap_err().starts_with(&format!("{text:?} is not a name")));
+        }
+        assert!(object_name("registry.example.com").is_ok() && object_name("mirror").is_ok());
+        for text in ["", ".a", "a..b", "A", &["x"; 128].join(".")] {
+            assert!(object_name(text).unwrap_err().starts_with(&format!("{text:?} is not the name")));
         }
     }
 

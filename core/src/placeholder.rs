@@ -38,6 +38,8 @@ pub struct Request<'a> {
     pub namespace: &'a str,
     /// Image of its container.
     pub image: &'a str,
+    /// Secrets for pulling it, in that namespace.
+    pub image_pull_secrets: &'a [String],
     /// Its PriorityClass.
     pub priority_class: &'a str,
     /// Taints of the pool's template; startup taints are not among them.

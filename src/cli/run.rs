@@ -9,7 +9,7 @@ use noderotation_core::rotation::observation::Settings;
 use tracing::{info, warn};
 
 use crate::address::Address;
-use crate::cli::{Usage, duration, name, version};
+use crate::cli::{Usage, duration, name, object_name, version};
 use crate::event::Recorder;
 use crate::leader::Timing;
 use crate::metrics::Metrics;
@@ -37,6 +37,9 @@ pub(crate) struct Options {
     /// Image of the placeholder's container.
     #[arg(long, value_name = "IMAGE", default_value = "registry.k8s.io/pause:3.10", env = "NODE_ROTATION_PLACEHOLDER_IMAGE")]
     placeholder_image: String,
+    /// Secrets in --namespace for pulling that image, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = object_name, env = "NODE_ROTATION_PLACEHOLDER_IMAGE_PULL_SECRETS")]
+    placeholder_image_pull_secrets: Vec<String>,
     /// PriorityClass of the placeholders.
     #[arg(long, value_name = "NAME", default_value = "noderotation-placeholder", value_parser = name, env = "NODE_ROTATION_PRIORITY_CLASS")]
     priority_class: String,
@@ -79,6 +82,7 @@ impl Options {
         Settings {
             namespace: self.namespace.clone(),
             placeholder_image: self.placeholder_image.clone(),
+            placeholder_pull_secrets: self.placeholder_image_pull_secrets.clone(),
             priority_class: self.priority_class.clone(),
         }
     }

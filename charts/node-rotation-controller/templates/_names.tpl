@@ -56,11 +56,17 @@ app.kubernetes.io/name: {{ include "node-rotation-controller.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
+{{/*
+The chart's own labels win over commonLabels; _refusals.tpl says so to whoever sets one of them.
+*/}}
 {{- define "node-rotation-controller.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "node-rotation-controller.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- range $key, $value := .Values.commonLabels }}
+{{ $key | quote }}: {{ $value | quote }}
+{{- end }}
 {{- end }}
 
 {{- define "node-rotation-controller.serviceAccountName" -}}

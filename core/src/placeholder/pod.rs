@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Affinity, Capabilities, Container, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod, PodSecurityContext,
-    PodSpec, PreferredSchedulingTerm, ResourceRequirements, SeccompProfile, SecurityContext, Toleration,
+    Affinity, Capabilities, Container, LocalObjectReference, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod,
+    PodSecurityContext, PodSpec, PreferredSchedulingTerm, ResourceRequirements, SeccompProfile, SecurityContext, Toleration,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -40,6 +40,7 @@ pub(super) fn build(request: &Request<'_>, requests: &BTreeMap<String, Quantity>
             automount_service_account_token: Some(false),
             containers: vec![container(request.image, requests)],
             enable_service_links: Some(false),
+            image_pull_secrets: pull_secrets(request),
             preemption_policy: Some("Never".to_owned()),
             priority_class_name: Some(request.priority_class.to_owned()),
             security_context: Some(PodSecurityContext {
@@ -55,6 +56,12 @@ pub(super) fn build(request: &Request<'_>, requests: &BTreeMap<String, Quantity>
         }),
         status: None,
     }
+}
+
+/// Absent without any, so that the Pod is as it was before there were such.
+fn pull_secrets(request: &Request<'_>) -> Option<Vec<LocalObjectReference>> {
+    let references = request.image_pull_secrets.iter().map(|name| LocalObjectReference { name: name.clone() });
+    (!request.image_pull_secrets.is_empty()).then(|| references.collect())
 }
 
 fn map<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, String> {

@@ -148,6 +148,7 @@ struct Scene {
     required: Vec<String>,
     taints: Vec<Taint>,
     whole_node: bool,
+    pull_secrets: Vec<String>,
 }
 
 impl Scene {
@@ -161,6 +162,7 @@ impl Scene {
             required: required.iter().map(|key| (*key).to_owned()).collect(),
             taints: Vec::new(),
             whole_node: false,
+            pull_secrets: Vec::new(),
         }
     }
 
@@ -171,6 +173,7 @@ impl Scene {
             pool: "api",
             namespace: "node-rotation-system",
             image: "registry.k8s.io/pause:3.10",
+            image_pull_secrets: &self.pull_secrets,
             priority_class: "noderotation-placeholder",
             pool_taints: &self.taints,
             pool_requirements: &self.pool_requirements,

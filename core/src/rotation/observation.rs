@@ -22,6 +22,8 @@ pub struct Settings {
     pub namespace: String,
     /// Image of the placeholder's container.
     pub placeholder_image: String,
+    /// Secrets for pulling that image, in the same namespace.
+    pub placeholder_pull_secrets: Vec<String>,
     /// PriorityClass of the placeholders.
     pub priority_class: String,
 }

@@ -72,6 +72,7 @@ pub(super) fn placeholder(rotation: &Rotation<'_>) -> Seen<Option<Placeholder>> 
         pool: &pass.pool_name(),
         namespace: &settings.namespace,
         image: &settings.placeholder_image,
+        image_pull_secrets: &settings.placeholder_pull_secrets,
         priority_class: &settings.priority_class,
         pool_taints: &template.taints,
         pool_requirements: &template.requirements,

@@ -75,7 +75,12 @@ pub(super) fn observation(sight: &Sight, setup: &Setup) -> Observation {
         claims: sight.claims.iter().map(|object| claim(object, numbers.next(), setup)).collect(),
         nodes: sight.nodes.iter().map(|object| node(object, numbers.next())).collect(),
         placeholders: sight.placeholders.iter().map(|object| pod(object, numbers.next(), None)).collect(),
-        settings: Settings { namespace: NAMESPACE.to_owned(), placeholder_image: "pause".to_owned(), priority_class: "low".to_owned() },
+        settings: Settings {
+            namespace: NAMESPACE.to_owned(),
+            placeholder_image: "pause".to_owned(),
+            priority_class: "low".to_owned(),
+            ..Settings::default()
+        },
         close_up: sight.close_up.as_ref().map(|object| close_up(object, &mut numbers, setup)),
         leftovers: sight.leftovers.as_ref().map(|object| leftovers(object, &mut numbers, setup)),
     }

@@ -135,6 +135,17 @@ fn c116_t36_the_bounds_of_gte_and_lte_are_inside() {
 }
 
 #[test]
+fn its_image_is_pulled_with_the_secrets_that_were_named() {
+    let pull_secrets = |names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let scene = Scene { pull_secrets: names, ..Scene::new(&[]) };
+        serde_json::to_value(scene.with(build).pod).unwrap()["spec"]["imagePullSecrets"].clone()
+    };
+    assert_eq!(pull_secrets(&["mirror", "other"]), json!([{"name": "mirror"}, {"name": "other"}]));
+    assert_eq!(pull_secrets(&[]), Value::Null);
+}
+
+#[test]
 fn t30_r12_a_namespace_that_enforces_the_restricted_profile_lets_the_placeholder_in() {
     let spec = serde_json::to_value(Scene::new(&[requests(&json!({"cpu": "1"}))]).with(build).pod).unwrap()["spec"].clone();
     assert_eq!(spec["automountServiceAccountToken"], false);

@@ -181,7 +181,12 @@ impl World {
             governing: resolve(self.pool.labels(), &self.policies.iter().map(PolicyEntry::from_object).collect::<Vec<_>>()),
             claims: of_pool(&self.claims),
             nodes: of_pool(&self.nodes),
-            settings: Settings { namespace: "system".to_owned(), placeholder_image: "pause".to_owned(), priority_class: "low".to_owned() },
+            settings: Settings {
+                namespace: "system".to_owned(),
+                placeholder_image: "pause".to_owned(),
+                priority_class: "low".to_owned(),
+                ..Settings::default()
+            },
             placeholders: self.placeholders(),
             close_up: None,
             leftovers: None,
