@@ -32,6 +32,7 @@ pub mod process;
 pub mod release;
 pub mod sight;
 pub mod story;
+pub mod stranger;
 pub mod terminal;
 pub mod tool;
 pub mod toolchain;

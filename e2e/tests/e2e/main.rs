@@ -12,6 +12,7 @@ mod admit_rules;
 mod admit_schema;
 mod admit_webhook;
 mod bed;
+mod chart_values;
 mod cleanup_by_hand;
 mod definition;
 mod install_chart;
@@ -85,6 +86,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         admit_rules::trials,
         admit_helm::trials,
         admit_certificates::trials,
+        chart_values::trials,
         rotate_completes::trials,
         rotate_recovers::trials,
         rotate_survives::trials,

@@ -6,6 +6,7 @@
 use anyhow::{Context as _, Result, ensure};
 use e2e::chart;
 use e2e::cluster::Cluster;
+use e2e::stranger;
 use e2e::wait::{Look, until};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -97,35 +98,13 @@ async fn the_chart_renders_what_the_operator_would_apply(cluster: &Cluster) -> R
     ended(operator).await
 }
 
-/// The kinds of cert-manager that the chart uses, without any rule.
-async fn know_cert_manager(cluster: &Cluster) -> Result<()> {
-    for (kind, plural) in [("Issuer", "issuers"), ("Certificate", "certificates")] {
-        let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-        let definition = json!({
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("{plural}.cert-manager.io")},
-            "spec": {
-                "group": "cert-manager.io",
-                "scope": "Namespaced",
-                "names": {"kind": kind, "plural": plural, "singular": plural.trim_end_matches('s')},
-                "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}],
-            },
-        });
-        cluster.apply(&definition.to_string()).await?.accepted()?;
-        let name = format!("crd/{plural}.cert-manager.io");
-        cluster.kubectl(&["wait", "--for=condition=Established", &name, "--timeout=60s"]).await?.accepted()?;
-    }
-    Ok(())
-}
-
 async fn issue(cluster: &Cluster, pair: &Pair) -> Result<()> {
     cluster.apply(&pair.secret(SECRET).to_string()).await?.accepted()?;
     Ok(())
 }
 
 async fn cert_managers_secret_is_followed(cluster: &Cluster) -> Result<()> {
-    know_cert_manager(cluster).await?;
+    stranger::cert_manager(cluster).await?;
     chart::upgrade(cluster, &[BY_CERT_MANAGER]).await?;
     let (old, new) = (Authority::new("old")?, Authority::new("new")?);
     let pairs = [old.pair(2040)?, old.pair(2041)?, new.pair(2042)?];
@@ -201,7 +180,7 @@ async fn configurations(cluster: &Cluster) -> Result<String> {
 }
 
 async fn registration_can_be_handed_over_and_back(cluster: &Cluster) -> Result<()> {
-    know_cert_manager(cluster).await?;
+    stranger::cert_manager(cluster).await?;
     chart::upgrade(cluster, &[BY_CERT_MANAGER]).await?;
     let pair = Authority::new("only")?.pair(2040)?;
     issue(cluster, &pair).await?;
