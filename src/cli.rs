@@ -10,6 +10,7 @@ mod version;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
 /// Replaces Karpenter nodes inside maintenance windows, make-before-break.
@@ -76,6 +77,17 @@ fn object_name(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!("{text:?} is not the name of an object in Kubernetes; write lowercase letters, digits, inner dashes and dots"))
+}
+
+/// Lives through a command that asks a cluster and ends.
+///
+/// # Errors
+/// When the runtime does not start.
+fn on_cluster<T>(command: impl Future<Output = T>) -> anyhow::Result<T> {
+    // One provider for the whole process; a second installation is what fails here.
+    let _installed_before = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
+    Ok(runtime.block_on(command))
 }
 
 #[cfg(test)]

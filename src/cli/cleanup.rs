@@ -12,7 +12,7 @@ use noderotation_core::cleanup::Scope;
 use noderotation_core::rotation::effect::Effect;
 use noderotation_core::rotation::observation::Settings;
 
-use crate::cli::{name, version};
+use crate::cli::{name, on_cluster, version};
 use crate::controller;
 use crate::controller::cleanup::{Outcome, carry_out, look};
 use crate::event::Recorder;
@@ -54,11 +54,7 @@ pub(crate) struct Options {
 /// # Errors
 /// When what was found cannot be written to standard output.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    // One provider for the whole process; a second installation is what fails here.
-    let _installed_before = rustls::crypto::ring::default_provider().install_default();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
-    let ended = runtime.block_on(Box::pin(clean(options)));
-    match ended {
+    match on_cluster(Box::pin(clean(options)))? {
         Ok(clean) => Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         Err(error) => {
             tell(&format!("error: {}", words(error.as_ref())));

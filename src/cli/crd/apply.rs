@@ -16,7 +16,7 @@ use noderotation_core::policy::schema::definition;
 use serde_json::json;
 
 use super::Options;
-use crate::cli::version;
+use crate::cli::{on_cluster, version};
 use crate::client;
 use crate::controller::FIELD_MANAGER;
 use crate::metrics::Metrics;
@@ -28,10 +28,7 @@ const PERIOD: std::time::Duration = std::time::Duration::from_millis(250);
 
 /// Applies it and says what became of it.
 pub(super) fn run(options: &Options) -> anyhow::Result<String> {
-    // One provider for the whole process; a second installation is what fails here.
-    let _installed_before = rustls::crypto::ring::default_provider().install_default();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the runtime")?;
-    runtime.block_on(Box::pin(async {
+    on_cluster(Box::pin(async {
         let metrics = Metrics::new(version::VERSION, "").context("preparing the client")?;
         let client = client::connect(options.kubeconfig.as_deref(), "crd", metrics).await?;
         match tokio::time::timeout(options.timeout, apply(client)).await {
@@ -40,7 +37,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<String> {
                 bail!("the definition is not served after {:?}; see its conditions: kubectl describe crd {}", options.timeout, name())
             }
         }
-    }))
+    }))?
 }
 
 fn name() -> String {

@@ -67,8 +67,7 @@ struct Waiting {
 
 impl Waiting {
     fn new(limit: usize) -> Self {
-        let kinds = [Shown::Nothing, Shown::Speech, Shown::Request];
-        Self { limit, next: 0, callers: kinds.map(|shown| (shown, BTreeMap::new())).into() }
+        Self { limit, next: 0, callers: BTreeMap::new() }
     }
 
     fn enter(&mut self, shown: Shown, leave: &Arc<Notify>) -> Rank {
@@ -101,7 +100,8 @@ impl Crowd {
         Arc::new(Self { room: Arc::new(Semaphore::new(limit)), waiting: Mutex::new(Waiting::new(limit)) })
     }
 
-    /// Makes room for a caller, if need be by sending another away; waits where all are in the middle of a request.
+    /// Makes room for a caller, if need be by sending another away; waits where all are in their moment or in the middle of a
+    /// request.
     pub(super) async fn admit(self: &Arc<Self>) -> Option<Place> {
         let permit = loop {
             if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
