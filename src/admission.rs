@@ -4,6 +4,7 @@
 //! told and tried again; it never ends the process (faults.md 0.9).
 
 mod certificate;
+mod files;
 mod registration;
 mod sight;
 mod tell;
@@ -122,7 +123,7 @@ pub(crate) async fn serve(context: Context) -> Result<(), Error> {
         info!(%address, "admission endpoint is listening");
     }
     context.readiness.require(ADMISSION, false, "no certificate yet");
-    let limits = Limits { lame_duck: context.shutdown_delay, ..Limits::default() };
+    let limits = Limits { lame_duck: context.shutdown_delay, ..Limits::default() }.with_files(files::raise());
     let metrics = context.metrics.clone();
     let observer = Arc::new(move |exchange: &Exchange| metrics.admission(exchange.operation, exchange.verdict, exchange.seconds));
     let sight = Sight::default();

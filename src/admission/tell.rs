@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::EventType;
-use noderotation_cert::rotation::Reason;
+use noderotation_cert::rotation;
 use noderotation_webhook::registration::Kind;
 
 use super::Context;
 use super::certificate::{Error as CertificateError, Kept};
 use super::registration::{Change, Error as RegistrationError, Registered};
-use crate::event::EventRecord;
+use crate::event::{EventRecord, Reason};
 use crate::telemetry::words;
 
 /// What has been told, so that what lasts is told once.
@@ -46,13 +46,13 @@ impl<'a> Teller<'a> {
         metrics.authority_not_after(seconds(kept.taken.pair.root_validity.not_after));
         let secret = &self.context.options.certificate_secret;
         match &kept.wrote {
-            Some(Reason::Unfit(misfit)) => {
+            Some(rotation::Reason::Unfit(misfit)) => {
                 metrics.certificate_refused();
                 let note = format!("what was found in Secret {secret} cannot be served and has been replaced: {misfit}");
-                self.event(EventType::Warning, "CertificateReplaced", self.secret(), note);
+                self.event(EventType::Warning, Reason::CertificateReplaced, self.secret(), note);
             }
             Some(reason) => {
-                self.event(EventType::Normal, "CertificateWritten", self.secret(), format!("Secret {secret} was written: {reason}"));
+                self.event(EventType::Normal, Reason::CertificateWritten, self.secret(), format!("Secret {secret} was written: {reason}"));
             }
             None => {}
         }
@@ -60,7 +60,7 @@ impl<'a> Teller<'a> {
             let note = format!(
                 "Secret {secret} holds a pair of another root; it is served once the webhook configurations have had that root for --certificate-dwell, and until then the one before"
             );
-            self.event(EventType::Normal, "CertificateWaits", self.secret(), note);
+            self.event(EventType::Normal, Reason::CertificateWaits, self.secret(), note);
         }
         self.waiting = kept.taken.waits;
     }
@@ -70,7 +70,7 @@ impl<'a> Teller<'a> {
         if self.refused != now {
             self.context.metrics.certificate_refused();
             if let Some((_, note)) = &now {
-                self.event(EventType::Warning, "CertificateRefused", self.secret(), note.clone());
+                self.event(EventType::Warning, Reason::CertificateRefused, self.secret(), note.clone());
             }
             self.refused = now;
         }
@@ -87,7 +87,7 @@ impl<'a> Teller<'a> {
         let configuration = &self.context.options.webhook_configuration;
         if matches!(outcome, Ok(registered) if registered.change == Change::Repaired) {
             let note = format!("{} {configuration} was not as it should be and has been repaired", kind.object_kind());
-            self.event(EventType::Normal, "WebhookConfigurationRepaired", self.configuration(kind), note);
+            self.event(EventType::Normal, Reason::WebhookConfigurationRepaired, self.configuration(kind), note);
         }
         let lost = match outcome {
             Err(error @ RegistrationError::NoShell(..)) => Some(words(error)),
@@ -100,12 +100,12 @@ impl<'a> Teller<'a> {
         let before = std::mem::replace(missing, lost.is_some());
         if let Some(note) = lost.filter(|_| !before) {
             // The object itself is gone; the Service is where one looks for the endpoint.
-            self.event(EventType::Warning, "WebhookConfigurationMissing", self.service(), note);
+            self.event(EventType::Warning, Reason::WebhookConfigurationMissing, self.service(), note);
         }
     }
 
-    fn event(&self, type_: EventType, reason: &str, regarding: ObjectReference, note: String) {
-        let (reason, action) = (reason.to_owned(), "KeepAdmission".to_owned());
+    fn event(&self, type_: EventType, reason: Reason, regarding: ObjectReference, note: String) {
+        let action = "KeepAdmission".to_owned();
         self.context.events.publish(EventRecord { type_, reason, action, regarding, related: None, note });
     }
 

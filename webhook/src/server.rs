@@ -1,8 +1,8 @@
 //! The HTTPS server: own accept loop, with a limit on everything that a caller can stretch (D12).
 //!
 //! HTTP/1.1 only, which is what the API server speaks. It keeps connections to us open and never repeats a request, so
-//! a stop goes slowly: first every answer asks to close its connection while new ones are still accepted, then what is
-//! left is drained, and only then cut (faults.md 0.1).
+//! a stop goes slowly: every answer asks to close its connection while new ones are still accepted, then those go on which
+//! nothing has been asked for a while, and what is left is cut (faults.md 0.1).
 
 mod body;
 mod crowd;
@@ -10,21 +10,20 @@ mod exchange;
 #[cfg(test)]
 mod tests;
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use noderotation_cert::resolver::Resolver;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info};
 
@@ -35,6 +34,10 @@ pub use exchange::{Exchange, OPERATIONS, VERDICTS};
 
 /// Each takes less than a millisecond and, of the worst body that is read at all, some 30 MiB.
 const JUDGEMENTS_AT_A_TIME: usize = 2;
+/// Files of the process that are no connections of callers: watches, the other endpoints.
+const OTHER_FILES: usize = 128;
+/// Some kilobytes each, most of them the kernel's.
+const MOST_SILENT: usize = 4096;
 
 /// Bounds on what callers can make the server hold or wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +52,17 @@ pub struct Limits {
     pub request: Duration,
     /// Bytes of a body.
     pub body: usize,
-    /// Connections at a time; for one more, one that asks nothing has to go. Fewer than the 1,024 files that some container
-    /// runtimes let a process open.
+    /// Connections at a time on which somebody speaks; for one more, one that asks nothing has to go.
     pub connections: usize,
-    /// After the stop: accept, and close after each answer, this long.
+    /// Connections at a time on which nobody has said anything yet; for one more, the oldest has to go. They cost little but
+    /// an open file each.
+    pub silent: usize,
+    /// After the stop every answer closes its connection, and this long nothing else does.
     pub lame_duck: Duration,
-    /// Then wait this long for requests in flight.
+    /// Then whatever has asked nothing for this long is closed. The API server takes the connection that it used last, so
+    /// that one which has been quiet is not likely to be taken just as it is closed.
+    pub quiet: Duration,
+    /// And this long after the lame duck all that is left is cut: time for the quiet and for a request.
     pub drain: Duration,
 }
 
@@ -65,10 +73,23 @@ impl Default for Limits {
             head: Duration::from_secs(110),
             request: Duration::from_secs(4),
             body: 3 << 20,
-            connections: 768,
+            connections: 512,
+            silent: 384,
             lame_duck: Duration::from_secs(3),
-            drain: Duration::from_secs(5),
+            quiet: Duration::from_secs(10),
+            drain: Duration::from_secs(15),
         }
+    }
+}
+
+impl Limits {
+    /// For a process that may have so many files open: others than connections need some of them. The limits by default are
+    /// for the 1,024 that some container runtimes set.
+    #[must_use]
+    pub fn with_files(self, files: u64) -> Self {
+        let files = usize::try_from(files).unwrap_or(usize::MAX);
+        let left = files.saturating_sub(self.connections + OTHER_FILES);
+        Self { silent: left.clamp(self.silent, MOST_SILENT), ..self }
     }
 }
 
@@ -101,41 +122,42 @@ pub async fn serve(
     observer: Observer,
     stop: CancellationToken,
 ) {
-    let connection = Arc::new(Shared::new(TlsAcceptor::from(tls), judge, limits, observer));
-    let crowd = Crowd::new(limits.connections);
-    let graceful = GracefulShutdown::new();
+    let shared = Arc::new(Shared::new(TlsAcceptor::from(tls), judge, limits, observer, stop));
+    let door = Crowd::new(limits.silent);
     let mut connections = JoinSet::new();
-    let end = lame_duck(&stop, &connection);
-    tokio::pin!(end);
+    let mut end = pin!(end(&shared));
     loop {
-        // Finished connections are let go as new ones come.
-        while connections.try_join_next().is_some() {}
-        let accepted = tokio::select! {
-            accepted = accept(&listener, &crowd) => accepted,
+        // New callers come first: the last connection may end while another one waits to be accepted.
+        let stream = tokio::select! {
+            biased;
+            stream = accept(&listener) => stream,
+            Some(_) = connections.join_next() => None,
             () = &mut end => break,
+            () = shared.draining.cancelled(), if connections.is_empty() => return,
         };
-        if let Some((stream, place)) = accepted {
-            connections.spawn(Arc::clone(&connection).run(stream, place, graceful.watcher()));
+        if let Some(stream) = stream
+            && let Some(place) = door.admit(Shown::Nothing).await
+        {
+            connections.spawn(Arc::clone(&shared).run(stream, place));
         }
     }
-    drop(listener);
-    if tokio::time::timeout(limits.drain, graceful.shutdown()).await.is_err() {
-        debug!("connections that did not end are cut");
-    }
-    connections.abort_all();
+    debug!(connections = connections.len(), "connections that did not end are cut");
 }
 
-/// The stop, and the time after it in which new connections are still answered.
-async fn lame_duck(stop: &CancellationToken, shared: &Shared) {
-    stop.cancelled().await;
-    shared.closing.store(true, Ordering::Relaxed);
-    info!(seconds = shared.limits.lame_duck.as_secs_f64(), "admission endpoint is closing: answering, and asking callers to go elsewhere");
-    tokio::time::sleep(shared.limits.lame_duck).await;
+/// The stop and what follows it, to its end.
+async fn end(shared: &Shared) {
+    let limits = shared.limits;
+    shared.stop.cancelled().await;
+    info!(seconds = limits.lame_duck.as_secs_f64(), "admission endpoint is closing: answering, and asking callers to go elsewhere");
+    tokio::time::sleep(limits.lame_duck).await;
+    shared.draining.cancel();
+    tokio::time::sleep(limits.drain).await;
 }
 
-async fn accept(listener: &TcpListener, crowd: &Arc<Crowd>) -> Option<(TcpStream, Place)> {
+/// The next caller; none where accepting has failed.
+async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     match listener.accept().await {
-        Ok((stream, _)) => crowd.admit().await.map(|place| (stream, place)),
+        Ok((stream, _)) => Some(stream),
         Err(error) => {
             debug!(error = %error, "accepting failed");
             // Out of descriptors, most likely: leave room for others to close theirs.
@@ -151,60 +173,91 @@ struct Shared {
     judge: Judge,
     limits: Limits,
     observer: Observer,
-    closing: AtomicBool,
+    /// From now on every answer closes its connection.
+    stop: CancellationToken,
+    /// From now on quiet connections are closed.
+    draining: CancellationToken,
+    inside: Arc<Crowd>,
     room: Room,
     judgements: Semaphore,
 }
 
 impl Shared {
-    fn new(acceptor: TlsAcceptor, judge: Judge, limits: Limits, observer: Observer) -> Self {
-        let (closing, room, judgements) = (AtomicBool::new(false), Room::default(), Semaphore::new(JUDGEMENTS_AT_A_TIME));
-        Self { acceptor, judge, limits, observer, closing, room, judgements }
+    fn new(acceptor: TlsAcceptor, judge: Judge, limits: Limits, observer: Observer, stop: CancellationToken) -> Self {
+        let (draining, room, judgements) = (CancellationToken::new(), Room::default(), Semaphore::new(JUDGEMENTS_AT_A_TIME));
+        let inside = Crowd::new(limits.connections);
+        Self { acceptor, judge, limits, observer, stop, draining, inside, room, judgements }
     }
 
-    /// From the handshake to the end of the connection.
-    async fn run(self: Arc<Self>, stream: TcpStream, place: Place, watcher: Watcher) {
+    /// From the first byte to the end of the connection.
+    async fn run(self: Arc<Self>, stream: TcpStream, silent: Place) {
+        let patience = Instant::now() + self.limits.handshake;
+        let place = tokio::select! {
+            place = tokio::time::timeout_at(patience, self.come_in(&stream, &silent)) => place,
+            () = silent.sent_away() => return debug!("a connection on which nothing was said is cut to make room for another"),
+        };
+        drop(silent);
+        let Ok(Some(place)) = place else {
+            return;
+        };
+        // What a silent caller costs is without what follows.
         tokio::select! {
-            () = self.attend(stream, &place, watcher) => {}
+            () = Box::pin(self.attend(stream, &place, patience)) => {}
             () = place.sent_away() => debug!("a connection is cut to make room for another"),
         }
     }
 
-    async fn shake_hands(&self, stream: TcpStream, place: &Place) -> std::io::Result<TlsStream<TcpStream>> {
-        stream.peek(&mut [0]).await?;
-        place.waits(Shown::Speech);
-        self.acceptor.accept(stream).await
+    /// Waits for the caller's first byte, and then for its place.
+    async fn come_in(&self, stream: &TcpStream, silent: &Place) -> Option<Place> {
+        stream.peek(&mut [0]).await.ok()?;
+        silent.asks();
+        self.inside.admit(Shown::Speech).await
     }
 
-    async fn attend(&self, stream: TcpStream, place: &Place, watcher: Watcher) {
-        let Ok(Ok(tls)) = tokio::time::timeout(self.limits.handshake, self.shake_hands(stream, place)).await else {
+    async fn attend(&self, stream: TcpStream, place: &Place, patience: Instant) {
+        let Ok(Ok(tls)) = tokio::time::timeout_at(patience, self.acceptor.accept(stream)).await else {
             return;
         };
-        let (asked, asking) = watch::channel(());
+        let (asked, asking) = watch::channel(Instant::now());
         let service = service_fn(async |request| {
             place.asks();
-            asked.send_replace(());
+            asked.send_replace(Instant::now());
             let answer = exchange::answer(request, self).await;
             place.waits(Shown::Request);
             answer
         });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.limits.head)
-            .serve_connection(TokioIo::new(tls), service);
-        tokio::select! {
-            ended = watcher.watch(connection) => {
-                if let Err(error) = ended {
-                    debug!(error = %error, "a connection ended early");
-                }
+        let mut connection = pin!(
+            http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(self.limits.head)
+                .serve_connection(TokioIo::new(tls), service)
+        );
+        // The connection first: a request that has arrived is answered.
+        let ended = tokio::select! {
+            biased;
+            ended = &mut connection => ended,
+            () = silence(asking, self.limits, &self.draining) => {
+                connection.as_mut().graceful_shutdown();
+                tokio::time::timeout(self.limits.request, connection).await.unwrap_or(Ok(()))
             }
-            () = silence(asking, self.limits) => debug!("a connection is cut, since nothing is asked on it"),
+        };
+        if let Err(error) = ended {
+            debug!(error = %error, "a connection ended early");
         }
     }
 }
 
-/// Ends when no request comes, also where hyper does not look at the clock: before the first one, and while a caller does
-/// not read its answer.
-async fn silence(mut asking: watch::Receiver<()>, limits: Limits) {
-    while let Ok(Ok(())) = tokio::time::timeout(limits.request + limits.head, asking.changed()).await {}
+/// Ends when nothing has been asked for too long, also where hyper does not look at the clock: before the first request,
+/// and while a caller does not read its answer.
+async fn silence(mut asked: watch::Receiver<Instant>, limits: Limits, draining: &CancellationToken) {
+    loop {
+        let hurried = draining.is_cancelled();
+        let patience = if hurried { limits.quiet } else { limits.request + limits.head };
+        let since = *asked.borrow_and_update();
+        tokio::select! {
+            () = tokio::time::sleep_until(since + patience) => return,
+            asking = asked.changed() => if asking.is_err() { return },
+            () = draining.cancelled(), if !hurried => {}
+        }
+    }
 }

@@ -3,6 +3,8 @@
 //! It takes 4096 characters in all and cuts single ones short where they are more (review 21), without saying so; so what
 //! does not fit is counted here.
 
+use noderotation_core::few;
+
 /// Bytes of one warning.
 const LONGEST: usize = 256;
 /// Bytes of all together.
@@ -17,7 +19,7 @@ pub fn fit(warnings: Vec<String>) -> Vec<String> {
     let mut room = ALL - REST;
     let mut fitting = Vec::new();
     for warning in warnings {
-        let warning = cut(&warning);
+        let warning = shorten(&warning);
         let Some(left) = room.checked_sub(warning.len()) else {
             break;
         };
@@ -33,19 +35,12 @@ pub fn fit(warnings: Vec<String>) -> Vec<String> {
 }
 
 /// One line of at most [`LONGEST`] bytes.
-fn cut(warning: &str) -> String {
+fn shorten(warning: &str) -> String {
     let line: String = warning.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if line.len() <= LONGEST {
         return line;
     }
-    let mut short = String::new();
-    for character in line.chars() {
-        if short.len() + character.len_utf8() + '…'.len_utf8() > LONGEST {
-            break;
-        }
-        short.push(character);
-    }
-    short + "…"
+    format!("{}…", few::cut(&line, LONGEST - '…'.len_utf8()))
 }
 
 #[cfg(test)]

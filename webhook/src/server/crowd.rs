@@ -1,12 +1,14 @@
 //! Who is connected, and who has to go when there is no room (D12).
 //!
-//! Whoever has said nothing goes first, then whoever has shaken hands and asked nothing, then whoever has been silent
-//! longest since an answer; of several the one that has been so for the longest time. Nobody is sent away in the middle of
-//! a request: the API server never repeats one. So connections that only take up room cannot keep the API server out.
+//! There are two crowds. Whoever has said nothing costs next to nothing and waits before the door, where there is room for
+//! many; whoever speaks has a place inside, where TLS takes its memory. Before the door the one that has been silent for
+//! the longest time goes first. Inside it is whoever has shaken hands and asked nothing, then whoever has been silent
+//! longest since an answer. Nobody is sent away in the middle of a request: the API server never repeats one. So
+//! connections that only take up room cannot keep the API server out.
 //!
-//! Its new connections have said nothing either, for as long as the handshake takes. So each kind keeps a share of the
-//! room, the largest those that have just come: while one of a higher kind is beyond its own, none of a lower kind goes. And
-//! each has a moment that nobody takes from it, or a burst of callers would push out whoever came just before.
+//! Its own new connections have asked nothing either, for as long as the handshake takes. So each kind keeps half of the
+//! room inside: while one is beyond its own, none of the other goes. And each has a moment that nobody takes from it, or a
+//! burst of callers would push out whoever came just before.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +20,7 @@ use tokio::time::Instant;
 /// Between two looks for somebody who can be sent away, where all are in their moment or in the middle of a request.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// All who are connected.
+/// All who wait before the door, or all inside.
 pub(super) struct Crowd {
     room: Arc<Semaphore>,
     waiting: Mutex<Waiting>,
@@ -36,19 +38,11 @@ pub(super) enum Shown {
 }
 
 impl Shown {
-    /// How many of so many places those who have shown this keep.
-    const fn share(self, limit: usize) -> usize {
-        match self {
-            Self::Nothing => limit / 2,
-            Self::Speech | Self::Request => limit / 4,
-        }
-    }
-
     /// How long nobody is sent away who has just shown this: the time of the first byte, and of a handshake, on a busy
     /// machine. New callers wait for it where there are only such.
     const fn moment(self) -> Duration {
         match self {
-            Self::Nothing => Duration::from_millis(50),
+            Self::Nothing => Duration::from_millis(250),
             Self::Speech => Duration::from_secs(1),
             Self::Request => Duration::ZERO,
         }
@@ -87,7 +81,7 @@ impl Waiting {
             .callers
             .iter()
             .filter(|(shown, callers)| callers.values().next().is_some_and(|(since, _)| now.duration_since(*since) >= shown.moment()));
-        let beyond = free.clone().find(|(shown, callers)| callers.len() > shown.share(limit));
+        let beyond = free.clone().find(|(_, callers)| callers.len() > limit / 2);
         // Who has asked before does not go for want of patience with others.
         let others = self.callers.iter().any(|(shown, callers)| *shown < Shown::Request && !callers.is_empty());
         let shown = *beyond.or_else(|| free.find(|(shown, _)| !others || **shown < Shown::Request))?.0;
@@ -100,9 +94,9 @@ impl Crowd {
         Arc::new(Self { room: Arc::new(Semaphore::new(limit)), waiting: Mutex::new(Waiting::new(limit)) })
     }
 
-    /// Makes room for a caller, if need be by sending another away; waits where all are in their moment or in the middle of a
-    /// request.
-    pub(super) async fn admit(self: &Arc<Self>) -> Option<Place> {
+    /// Makes room for a caller that has shown this, if need be by sending another away; waits where all are in their moment
+    /// or in the middle of a request.
+    pub(super) async fn admit(self: &Arc<Self>, shown: Shown) -> Option<Place> {
         let permit = loop {
             if let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() {
                 break permit;
@@ -116,7 +110,7 @@ impl Crowd {
             }
         };
         let leave = Arc::new(Notify::new());
-        let rank = self.waiting().enter(Shown::Nothing, &leave);
+        let rank = self.waiting().enter(shown, &leave);
         Some(Place { crowd: Arc::clone(self), rank: Mutex::new(Some(rank)), leave, _permit: permit })
     }
 
@@ -173,10 +167,18 @@ mod tests {
     use super::*;
 
     /// Admitted, and beyond its moment.
-    async fn admit(crowd: &Arc<Crowd>) -> Place {
-        let place = crowd.admit().await.unwrap();
+    async fn admit(crowd: &Arc<Crowd>, shown: Shown) -> Place {
+        let place = crowd.admit(shown).await.unwrap();
         later().await;
         place
+    }
+
+    async fn admit_all<const N: usize>(crowd: &Arc<Crowd>, shown: [Shown; N]) -> Vec<Place> {
+        let mut places = Vec::new();
+        for shown in shown {
+            places.push(admit(crowd, shown).await);
+        }
+        places
     }
 
     async fn later() {
@@ -187,108 +189,86 @@ mod tests {
         place.sent_away().now_or_never().is_some()
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn whoever_has_shown_least_goes_first_and_whoever_is_being_answered_never() {
-        let crowd = Crowd::new(4);
-        let (busy, guest, newer, older) = (admit(&crowd).await, admit(&crowd).await, admit(&crowd).await, admit(&crowd).await);
-        guest.asks();
-        guest.waits(Shown::Request);
-        busy.asks();
-        newer.waits(Shown::Speech);
-        // Each waits until the one that has to go has gone.
+    /// Who of all has to go when one more comes, by their numbers.
+    async fn makes_way(crowd: &Arc<Crowd>, places: &[Place]) -> Vec<usize> {
         later().await;
-        let mut first = Box::pin(crowd.admit());
-        assert!((&mut first).now_or_never().is_none());
-        assert_eq!([&busy, &guest, &older, &newer].map(must_go), [false, false, true, false]);
-        drop(older);
-        let first = first.await.unwrap();
-        later().await;
-        let mut second = Box::pin(crowd.admit());
-        assert!((&mut second).now_or_never().is_none());
-        // The newest has said less than the one before it.
-        assert_eq!([&busy, &guest, &newer, &first].map(must_go), [false, false, false, true]);
-        drop(first);
-        let first = second.await.unwrap();
-        first.waits(Shown::Speech);
-        later().await;
-        let mut second = Box::pin(crowd.admit());
-        assert!((&mut second).now_or_never().is_none());
-        assert_eq!([&busy, &guest, &newer, &first].map(must_go), [false, false, true, false]);
-        drop(newer);
-        let second = second.await.unwrap();
-        for place in [&first, &second] {
-            place.asks();
-        }
-        later().await;
-        let mut third = Box::pin(crowd.admit());
-        assert!((&mut third).now_or_never().is_none());
-        assert_eq!([&busy, &guest, &first, &second].map(must_go), [false, true, false, false]);
-        drop(guest);
-        let third = third.await.unwrap();
-        third.asks();
-        // Now everybody is in the middle of a request.
-        later().await;
-        let mut fourth = Box::pin(crowd.admit());
-        assert!((&mut fourth).now_or_never().is_none());
-        assert_eq!([&busy, &first, &second, &third].map(must_go), [false; 4]);
-        busy.waits(Shown::Request);
-        drop(busy);
-        assert!(fourth.await.is_some());
+        let next = crowd.admit(Shown::Speech);
+        assert!(Box::pin(next).as_mut().now_or_never().is_none(), "there was room");
+        (0..).zip(places).filter(|(_, place)| must_go(place)).map(|(number, _)| number).collect()
     }
 
-    /// Or the handshakes of the API server would be cut as soon as others only had to shake hands to stay.
     #[tokio::test(start_paused = true)]
-    async fn those_who_have_just_come_keep_half_of_the_room() {
-        let crowd = Crowd::new(8);
-        let mut places = Vec::new();
-        for shown in [Shown::Speech, Shown::Speech, Shown::Speech, Shown::Request, Shown::Request, Shown::Nothing, Shown::Nothing] {
-            let place = admit(&crowd).await;
-            place.waits(shown);
-            places.push(place);
+    async fn before_the_door_the_one_that_has_been_silent_longest_makes_way() {
+        let crowd = Crowd::new(3);
+        let mut places = admit_all(&crowd, [Shown::Nothing; 3]).await;
+        // Whoever has begun to speak is on its way in.
+        places[0].asks();
+        assert_eq!(makes_way(&crowd, &places).await, [1]);
+        places.remove(1);
+        places.push(admit(&crowd, Shown::Nothing).await);
+        assert_eq!(makes_way(&crowd, &places).await, [1]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn inside_whoever_has_shown_least_goes_first_and_whoever_is_being_answered_never() {
+        let crowd = Crowd::new(4);
+        let places = admit_all(&crowd, [Shown::Request, Shown::Request, Shown::Speech, Shown::Speech]).await;
+        places[0].asks();
+        assert_eq!(makes_way(&crowd, &places).await, [2]);
+        assert_eq!(makes_way(&crowd, &places).await, [3]);
+        places[2].asks();
+        places[3].asks();
+        assert_eq!(makes_way(&crowd, &places).await, [1]);
+        places[1].asks();
+        // Now everybody is in the middle of a request.
+        assert_eq!(makes_way(&crowd, &places).await, [0; 0]);
+        places[2].waits(Shown::Request);
+        assert_eq!(makes_way(&crowd, &places).await, [2]);
+    }
+
+    /// Each waits until the one that has to go has gone.
+    #[tokio::test(start_paused = true)]
+    async fn a_place_is_free_when_whoever_had_it_has_gone() {
+        let crowd = Crowd::new(1);
+        let old = admit(&crowd, Shown::Speech).await;
+        let mut new = Box::pin(crowd.admit(Shown::Speech));
+        assert!((&mut new).now_or_never().is_none() && must_go(&old));
+        drop(old);
+        assert!(new.await.is_some());
+    }
+
+    /// Or the handshakes of the API server would be cut as soon as others only had to ask something to stay.
+    #[tokio::test(start_paused = true)]
+    async fn each_kind_keeps_half_of_the_room() {
+        let (asked, speaks) = (Shown::Request, Shown::Speech);
+        for (shown, goes) in [
+            ([speaks, asked, asked, asked, asked, asked, speaks, speaks], 1),
+            ([asked, asked, asked, speaks, speaks, speaks, speaks, speaks], 3),
+            ([asked, asked, asked, asked, speaks, speaks, speaks, speaks], 4),
+        ] {
+            let crowd = Crowd::new(shown.len());
+            let places = admit_all(&crowd, shown).await;
+            assert_eq!(makes_way(&crowd, &places).await, [goes], "{shown:?}");
         }
-        let last = admit(&crowd).await;
-        later().await;
-        let mut next = Box::pin(crowd.admit());
-        assert!((&mut next).now_or_never().is_none());
-        let gone: Vec<bool> = places.iter().map(must_go).collect();
-        assert_eq!(gone, [true, false, false, false, false, false, false]);
-        // Once nobody has more than a share, it is their turn.
-        drop(places.remove(0));
-        let next = next.await.unwrap();
-        later().await;
-        let mut another = Box::pin(crowd.admit());
-        assert!((&mut another).now_or_never().is_none());
-        let gone: Vec<bool> = places.iter().chain([&last, &next]).map(must_go).collect();
-        assert_eq!(gone, [false, false, false, false, true, false, false, false]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_handshake_is_not_cut_by_a_burst_of_others() {
         let crowd = Crowd::new(4);
-        let silent = admit(&crowd).await;
-        let mut speaking = Vec::new();
-        for _ in 0..3 {
-            let place = admit(&crowd).await;
-            place.waits(Shown::Speech);
-            speaking.push(place);
-        }
+        let places = admit_all(&crowd, [Shown::Request; 4]).await;
         // There are too many of them, but none has had its time.
-        speaking.iter().for_each(|place| place.waits(Shown::Speech));
-        let mut next = Box::pin(crowd.admit());
-        assert!((&mut next).now_or_never().is_none());
-        assert!(must_go(&silent) && !speaking.iter().any(must_go));
-        drop(silent);
-        next.await.unwrap().waits(Shown::Speech);
+        places[1..].iter().for_each(|place| place.waits(Shown::Speech));
+        assert!(Box::pin(crowd.admit(Shown::Speech)).as_mut().now_or_never().is_none());
+        assert!(!places.iter().any(must_go));
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_is_remembered_who_has_gone() {
         let crowd = Crowd::new(2);
         for _ in 0..3 {
-            let (one, other) = (admit(&crowd).await, admit(&crowd).await);
-            one.asks();
-            one.waits(Shown::Request);
-            drop((one, other));
+            let places = admit_all(&crowd, [Shown::Speech; 2]).await;
+            places[0].asks();
+            places[0].waits(Shown::Request);
         }
         let waiting = crowd.waiting();
         assert!(waiting.callers.values().all(BTreeMap::is_empty));

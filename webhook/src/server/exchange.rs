@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use http_body_util::Full;
@@ -54,7 +53,7 @@ pub(super) async fn answer(request: Request<Incoming>, shared: &Shared) -> Resul
         }
         Outcome::Unanswerable(status, words) => respond(status, "text/plain; charset=utf-8", format!("{words}\n")),
     };
-    if shared.closing.load(Ordering::Relaxed) {
+    if shared.stop.is_cancelled() {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)

@@ -29,9 +29,13 @@ fn material() -> Material {
     issue::first(&names, Timestamp::now()).unwrap()
 }
 
-fn quick() -> Limits {
-    let short = Duration::from_millis(200);
-    Limits { handshake: short, head: short, request: short, body: 2048, lame_duck: short, drain: short, ..Limits::default() }
+/// No test waits in vain for it.
+const SHORT: Duration = Duration::from_millis(200);
+
+/// A limit that a test reaches is short, and is named there; no other is one that a busy machine could reach.
+fn patient() -> Limits {
+    let (handshake, head, request) = (LONG, LONG, LONG);
+    Limits { handshake, head, request, body: 2048, lame_duck: Duration::ZERO, quiet: LONG, drain: LONG, ..Limits::default() }
 }
 
 struct Running {
@@ -91,7 +95,7 @@ async fn read_all(stream: &mut TlsStream<TcpStream>) -> String {
 
 #[tokio::test]
 async fn it_answers_whoever_trusts_its_root_and_calls_it_by_its_name() {
-    let running = start(quick()).await;
+    let running = start(patient()).await;
     probe(running.address, NAME, &running.material.bundle).await.unwrap();
     assert!(probe(running.address, "other.system.svc", &running.material.bundle).await.is_err());
     assert!(probe(running.address, NAME, &material().bundle).await.is_err());
@@ -101,7 +105,7 @@ async fn it_answers_whoever_trusts_its_root_and_calls_it_by_its_name() {
 
 #[tokio::test]
 async fn a_new_pair_is_served_from_the_next_handshake_on() {
-    let running = start(quick()).await;
+    let running = start(patient()).await;
     let renewed = material();
     serve_pair(&running.resolver, &renewed);
     assert!(probe(running.address, NAME, &running.material.bundle).await.is_err());
@@ -110,7 +114,7 @@ async fn a_new_pair_is_served_from_the_next_handshake_on() {
 
 #[tokio::test]
 async fn c173_c175_what_is_no_review_is_told_so() {
-    let running = start(quick()).await;
+    let running = start(patient()).await;
     let json = "Content-Type: application/json; charset=utf-8";
     let review =
         r#"{"apiVersion":"admission.k8s.io/v1","request":{"uid":"abc","operation":"CREATE","kind":{"kind":"RotationPolicy"},"object":{}}}"#;
@@ -132,7 +136,7 @@ async fn c173_c175_what_is_no_review_is_told_so() {
 
 #[tokio::test]
 async fn a_body_that_would_take_much_memory_is_not_read() {
-    let running = start(Limits { request: LONG, ..Limits::default() }).await;
+    let running = start(Limits { body: Limits::default().body, ..patient() }).await;
     let head = format!("POST {VALIDATE} HTTP/1.1\r\nContent-Type: application/json");
     // Whole, and as what stands in a text of a review that is too old.
     for (body, code) in [(format!("[{}0]", "{\"\":0},".repeat(20_000)), "413"), (format!("{{\"a\":\"{}\"}}", "[,{:".repeat(20_000)), "400")]
@@ -144,7 +148,7 @@ async fn a_body_that_would_take_much_memory_is_not_read() {
 
 #[tokio::test]
 async fn large_bodies_that_do_not_come_keep_no_small_one_waiting() {
-    let running = start(Limits { request: LONG, ..Limits::default() }).await;
+    let running = start(Limits { body: Limits::default().body, ..patient() }).await;
     let head = |length: usize| {
         format!("POST {VALIDATE} HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n")
     };
@@ -159,7 +163,7 @@ async fn large_bodies_that_do_not_come_keep_no_small_one_waiting() {
 
 #[tokio::test]
 async fn only_http_1_is_spoken() {
-    let running = start(quick()).await;
+    let running = start(patient()).await;
     let stream = connect(&running, &["h2", "http/1.1"]).await.unwrap();
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
     assert!(connect(&running, &["h2"]).await.is_err());
@@ -167,22 +171,23 @@ async fn only_http_1_is_spoken() {
 
 #[tokio::test]
 async fn a_caller_that_says_nothing_is_let_go() {
-    let running = start(quick()).await;
-    // Before the handshake, after it, and within a head.
+    let running = start(Limits { handshake: SHORT, ..patient() }).await;
     let mut silent = TcpStream::connect(running.address).await.unwrap();
     assert_eq!(silent.read(&mut [0; 1]).await.unwrap_or(0), 0);
+    // After the handshake, and within a head.
+    let running = start(Limits { head: SHORT, request: SHORT, ..patient() }).await;
     let mut idle = connect(&running, &["http/1.1"]).await.unwrap();
     assert_eq!(read_all(&mut idle).await, "");
     let mut half = connect(&running, &["http/1.1"]).await.unwrap();
-    half.write_all(b"POST / HT").await.unwrap();
+    // It may be gone already.
+    let _sent = half.write_all(b"POST / HT").await;
     let answer = read_all(&mut half).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
 }
 
 #[tokio::test]
 async fn callers_that_only_take_up_room_make_way_for_one_that_asks() {
-    let patient = Limits { handshake: LONG, head: LONG, connections: 8, ..quick() };
-    let running = start(patient).await;
+    let running = start(Limits { connections: 8, silent: 8, ..patient() }).await;
     let mut known = connect(&running, &["http/1.1"]).await.unwrap();
     let head = format!("POST {VALIDATE} HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}");
     let mut answer = [0; 1024];
@@ -204,31 +209,55 @@ async fn callers_that_only_take_up_room_make_way_for_one_that_asks() {
     assert!(known.read(&mut answer).await.unwrap() > 0, "whoever has asked before was sent away for one who has not");
 }
 
+/// How long silence lasts that begins with so many requests, nine seconds apart, where the drain begins then.
+async fn lasted(requests: u32, drain: Duration) -> Duration {
+    let (asked, asking) = watch::channel(Instant::now());
+    let (begun, draining) = (Instant::now(), CancellationToken::new());
+    let requests = async {
+        for _ in 0..requests {
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            asked.send_replace(Instant::now());
+        }
+    };
+    let drain = async {
+        tokio::time::sleep(drain).await;
+        draining.cancel();
+    };
+    tokio::select! {
+        () = async { tokio::join!(silence(asking, Limits::default(), &draining), requests); } => {}
+        () = async { tokio::join!(drain, std::future::pending::<()>()); } => {}
+    }
+    begun.elapsed()
+}
+
 #[tokio::test(start_paused = true)]
 async fn patience_is_longer_than_the_api_servers_also_before_the_first_request() {
-    let limits = Limits::default();
-    let lasted = async |requests: u32| {
-        let (asked, asking) = watch::channel(());
-        let begun = tokio::time::Instant::now();
-        let requests = async {
-            for _ in 0..requests {
-                tokio::time::sleep(Duration::from_secs(9)).await;
-                asked.send_replace(());
-            }
-        };
-        tokio::join!(silence(asking, limits), requests);
-        begun.elapsed()
-    };
-    let patience = limits.head + limits.request;
+    let patience = Limits::default().head + Limits::default().request;
     assert!(patience > Duration::from_secs(90));
     for requests in [0, 1, 2] {
-        assert_eq!(lasted(requests).await, Duration::from_secs(9) * requests + patience);
+        assert_eq!(lasted(requests, LONG).await, Duration::from_secs(9) * requests + patience);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_end_a_connection_stays_until_it_has_been_quiet_for_a_while() {
+    let (seconds, quiet) = (Duration::from_secs, Limits::default().quiet);
+    // Asked on while it drains, asked on shortly before, and not for a while.
+    assert_eq!(lasted(2, seconds(10)).await, seconds(18) + quiet);
+    assert_eq!(lasted(2, seconds(20)).await, seconds(18) + quiet);
+    assert_eq!(lasted(2, seconds(40)).await, seconds(40));
+}
+
+/// Or there would be no time for the last of them.
+#[test]
+fn the_drain_is_longer_than_the_quiet_and_a_request() {
+    let limits = Limits::default();
+    assert!(limits.drain > limits.quiet + limits.request);
 }
 
 #[tokio::test]
 async fn a_body_that_never_comes_is_not_waited_for() {
-    let running = start(quick()).await;
+    let running = start(Limits { request: SHORT, ..patient() }).await;
     let mut stream = connect(&running, &["http/1.1"]).await.unwrap();
     let head = format!("POST {VALIDATE} HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -237,7 +266,7 @@ async fn a_body_that_never_comes_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_stop_answers_first_and_asks_callers_to_go_elsewhere() {
-    let running = start(Limits { head: LONG, lame_duck: LONG, ..quick() }).await;
+    let running = start(Limits { lame_duck: LONG, ..patient() }).await;
     let mut stream = connect(&running, &["http/1.1"]).await.unwrap();
     running.stop.cancel();
     // Still accepted, still answered; and no `Connection: close` from the caller here.
@@ -252,9 +281,25 @@ async fn a_stop_answers_first_and_asks_callers_to_go_elsewhere() {
 }
 
 #[tokio::test]
-async fn after_the_stop_the_server_ends_although_a_caller_holds_its_connection() {
-    let running = start(Limits { head: LONG, ..quick() }).await;
-    let _held = connect(&running, &["http/1.1"]).await.unwrap();
+async fn while_connections_end_new_ones_are_still_answered() {
+    let running = start(patient()).await;
+    let mut held = connect(&running, &["http/1.1"]).await.unwrap();
     running.stop.cancel();
+    probe(running.address, NAME, &running.material.bundle).await.unwrap();
+    let head = format!("POST {VALIDATE} HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}");
+    held.write_all(head.as_bytes()).await.unwrap();
+    assert!(read_all(&mut held).await.to_ascii_lowercase().contains("connection: close"));
+    // Nobody is left to wait for.
     running.ended.await.unwrap();
+}
+
+#[tokio::test]
+async fn after_the_stop_the_server_ends_although_callers_hold_their_connections() {
+    // One is closed for its silence, or cut while it is not silent enough.
+    for limits in [Limits { quiet: SHORT, ..patient() }, Limits { drain: SHORT, ..patient() }] {
+        let running = start(limits).await;
+        let _held = connect(&running, &["http/1.1"]).await.unwrap();
+        running.stop.cancel();
+        running.ended.await.unwrap();
+    }
 }
