@@ -4,8 +4,10 @@
 
 pub(crate) mod announce;
 mod apply;
+mod board;
 mod caches;
 pub(crate) mod cleanup;
+mod clock;
 mod gauges;
 mod journal;
 mod markers;
@@ -21,7 +23,9 @@ mod tests;
 mod told;
 mod watch;
 
+pub(crate) use board::Board;
 pub(crate) use caches::policy_resource;
+pub(crate) use clock::Clock;
 pub(crate) use watch::WATCH_TIMEOUT_SECONDS;
 
 use std::sync::Arc;
@@ -44,6 +48,8 @@ pub(crate) struct Context {
     pub(crate) client: kube::Client,
     /// Series of this process.
     pub(crate) metrics: Metrics,
+    /// What the last pass over each pool has seen.
+    pub(crate) board: Board,
     /// Writes events, never in the way of a pass.
     pub(crate) events: Recorder,
     /// How placeholders are made.
@@ -52,6 +58,8 @@ pub(crate) struct Context {
     pub(crate) owner: Option<OwnerReference>,
     /// Asked before every write (I12).
     pub(crate) lead: Lead,
+    /// All decisions are made at its time.
+    pub(crate) clock: Clock,
 }
 
 /// Rotates nodes until `stop` is cancelled; a pass that has begun is finished.

@@ -4,8 +4,11 @@
 //! everything but the series of an event is immutable: the newest text is always the one that is shown.
 
 mod object;
+pub(crate) mod pass;
+mod reason;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -19,6 +22,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
+
+pub(crate) use reason::Reason;
 
 use crate::metrics::Metrics;
 use crate::telemetry::words;
@@ -38,7 +43,7 @@ pub(crate) struct EventRecord {
     /// Normal, or a warning.
     pub(crate) type_: EventType,
     /// A word that alerts and people know it by.
-    pub(crate) reason: String,
+    pub(crate) reason: Reason,
     /// What was being done.
     pub(crate) action: String,
     /// The object that it is about.
@@ -48,6 +53,9 @@ pub(crate) struct EventRecord {
     /// The sentence for people.
     pub(crate) note: String,
 }
+
+/// An event, and the pass that it comes from.
+type Told = (EventRecord, Option<Arc<str>>);
 
 /// Where an event stands in the API server, and how often it was told.
 struct Series {
@@ -87,7 +95,7 @@ impl Error {
 /// Takes events; clones feed the same writer.
 #[derive(Clone)]
 pub(crate) struct Recorder {
-    queue: mpsc::Sender<EventRecord>,
+    queue: mpsc::Sender<Told>,
     metrics: Metrics,
 }
 
@@ -101,7 +109,7 @@ impl Recorder {
 
     /// Hands an event over; drops it if too many are waiting.
     pub(crate) fn publish(&self, record: EventRecord) {
-        if self.queue.try_send(record).is_err() {
+        if self.queue.try_send((record, pass::current())).is_err() {
             self.metrics.event_dropped("queue");
         }
     }
@@ -112,7 +120,7 @@ pub(crate) struct Writer {
     client: kube::Client,
     instance: String,
     metrics: Metrics,
-    waiting: mpsc::Receiver<EventRecord>,
+    waiting: mpsc::Receiver<Told>,
     series: HashMap<String, Series>,
 }
 
@@ -123,12 +131,12 @@ impl Writer {
     /// None; what cannot be written is counted.
     pub(crate) async fn run(mut self, stop: CancellationToken) -> Result<(), std::convert::Infallible> {
         loop {
-            let record = tokio::select! {
-                record = self.waiting.recv() => record,
+            let told = tokio::select! {
+                told = self.waiting.recv() => told,
                 () = stop.cancelled() => break,
             };
-            match record {
-                Some(record) => self.write(record, &stop).await,
+            match told {
+                Some(told) => self.write(told, &stop).await,
                 // Nobody is left who could hand anything over.
                 None => {
                     stop.cancelled().await;
@@ -136,17 +144,17 @@ impl Writer {
                 }
             }
         }
-        while let Ok(record) = self.waiting.try_recv() {
-            self.write(record, &stop).await;
+        while let Ok(told) = self.waiting.try_recv() {
+            self.write(told, &stop).await;
         }
         Ok(())
     }
 
     /// Writes one event, in several tries if need be; only one once the process stops.
-    async fn write(&mut self, record: EventRecord, stop: &CancellationToken) {
+    async fn write(&mut self, (record, pass): Told, stop: &CancellationToken) {
         self.series.retain(|_, series| series.seen.elapsed() < SERIES);
         let key = object::key(&record);
-        let event = object::event(record, &self.instance, Timestamp::now());
+        let event = object::event(record, pass.as_deref(), &self.instance, Timestamp::now());
         let mut pauses = PAUSES.iter();
         loop {
             let Err(error) = self.try_once(&key, &event).await else { return };

@@ -138,6 +138,11 @@ impl Metrics {
         }
     }
 
+    /// Another replica leads: what this one knows of pools grows old. Counters stay, since they are summed.
+    pub(crate) fn drop_gauges(&self) {
+        self.0.pools.iter().for_each(|(_, series, _)| series.reset());
+    }
+
     /// The pool no longer exists.
     pub(crate) fn drop_pool(&self, pool: &str) {
         self.drop_pool_gauges(pool);

@@ -73,6 +73,7 @@ async fn review(client: &Client, namespace: &str, need: &Need, verb: &str) -> Op
     let place = match need.scope {
         Scope::Cluster | Scope::Everywhere(_) => String::new(),
         Scope::Namespace | Scope::Object(_) => format!(" in namespace {namespace}"),
+        Scope::Default => " in namespace default".to_owned(),
     };
     let what = format!("{verb} {}{place}", need.resource);
     match Api::<SelfSubjectAccessReview>::all(client.clone()).create(&PostParams::default(), &question).await {
@@ -96,6 +97,7 @@ fn question(namespace: &str, need: &Need, verb: &str) -> SelfSubjectAccessReview
     let (namespace, name) = match need.scope {
         Scope::Cluster => (None, None),
         Scope::Namespace => (text(namespace), None),
+        Scope::Default => (text("default"), None),
         Scope::Object(name) => (text(namespace), text(name)),
         Scope::Everywhere(name) => (None, text(name)),
     };

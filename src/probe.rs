@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz` and `/metrics` over plain HTTP (D13).
+//! `/healthz`, `/readyz`, `/metrics` and `/debug/state` over plain HTTP (D13).
 //!
 //! Readiness says whether admission reviews may be sent here, on any replica; it does not say who leads. A condition that
 //! keeps the controller from leading is told beside it, since taking the endpoint away would help nobody.
@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::routing::get;
+use axum::{Json, Router};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::controller::Board;
 use crate::metrics::Metrics;
 
 /// What readiness consists of: named conditions, each with a sentence while it does not hold.
@@ -44,7 +45,9 @@ impl Readiness {
 
     fn answer(&self) -> (StatusCode, String) {
         let conditions = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let ready = conditions.values().all(|condition| condition.holds || !condition.required);
+        let mut required = conditions.values().filter(|condition| condition.required).peekable();
+        // The listener comes before the parts that have conditions: nothing known is not ready.
+        let ready = required.peek().is_some() && required.all(|condition| condition.holds);
         let lines = conditions.iter().map(|(name, condition)| {
             let sign = if condition.holds { "+" } else { "-" };
             let detail = if condition.detail.is_empty() { String::new() } else { format!(": {}", condition.detail) };
@@ -63,12 +66,17 @@ pub(crate) async fn serve_health(listener: TcpListener, readiness: Readiness, st
     axum::serve(listener, health(readiness)).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
-/// Serves the metrics until `stop` is cancelled.
+/// Serves the metrics, and the board where there is one, until `stop` is cancelled.
 ///
 /// # Errors
 /// When the listener fails.
-pub(crate) async fn serve_metrics(listener: TcpListener, metrics: Metrics, stop: CancellationToken) -> std::io::Result<()> {
-    axum::serve(listener, exposition(metrics)).with_graceful_shutdown(stop.cancelled_owned()).await
+pub(crate) async fn serve_metrics(
+    listener: TcpListener,
+    metrics: Metrics,
+    board: Option<Board>,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    axum::serve(listener, exposition(metrics, board)).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
 fn health(readiness: Readiness) -> Router {
@@ -76,12 +84,16 @@ fn health(readiness: Readiness) -> Router {
     Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready)).with_state(readiness)
 }
 
-fn exposition(metrics: Metrics) -> Router {
+fn exposition(metrics: Metrics, board: Option<Board>) -> Router {
     let render = |State(metrics): State<Metrics>| async move {
         let kind = (header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8");
         ([kind], metrics.render())
     };
-    Router::new().route("/metrics", get(render)).with_state(metrics)
+    let router = Router::new().route("/metrics", get(render)).with_state(metrics);
+    match board {
+        Some(board) => router.route("/debug/state", get(|| async move { Json(board.to_json()) })),
+        None => router,
+    }
 }
 
 #[cfg(test)]
@@ -101,10 +113,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_required_conditions_keep_requests_away() {
+    async fn requests_wait_for_what_is_required_and_for_nothing_else() {
         let readiness = Readiness::default();
         let text = "text/plain; charset=utf-8".to_owned();
-        assert_eq!(get(health(readiness.clone()), "/readyz").await, (200, text.clone(), "ready\n".to_owned()));
+        assert_eq!(get(health(readiness.clone()), "/readyz").await, (503, text.clone(), "not ready\n".to_owned()));
         readiness.inform("preflight", false, "Karpenter is missing");
         readiness.require("admission", true, "");
         let body = "[+]admission\n[-]preflight: Karpenter is missing\nready\n".to_owned();
@@ -119,10 +131,13 @@ mod tests {
     #[tokio::test]
     async fn each_address_serves_its_own_paths_and_no_other() {
         let metrics = Metrics::new("1.2.3", "0").unwrap();
-        let (code, kind, body) = get(exposition(metrics.clone()), "/metrics").await;
+        let (code, kind, body) = get(exposition(metrics.clone(), None), "/metrics").await;
         assert_eq!((code, kind.as_str()), (200, "text/plain; version=0.0.4; charset=utf-8"));
         assert!(body.contains("noderotation_build_info{tzdb=\"0\",version=\"1.2.3\"} 1\n"), "{body}");
-        assert_eq!(get(exposition(metrics), "/healthz").await.0, 404);
+        assert_eq!(get(exposition(metrics.clone(), None), "/healthz").await.0, 404);
         assert_eq!(get(health(Readiness::default()), "/metrics").await.0, 404);
+        assert_eq!(get(exposition(metrics.clone(), None), "/debug/state").await.0, 404);
+        let (code, kind, body) = get(exposition(metrics, Some(Board::default())), "/debug/state").await;
+        assert_eq!((code, kind.as_str(), body.as_str()), (200, "application/json", "{}"));
     }
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::controller;
+use crate::controller::{self, Board, Clock};
 use crate::event::Recorder;
 use crate::leader::{Election, Lead, Timing};
 use crate::metrics::Metrics;
@@ -41,6 +41,7 @@ pub(crate) struct Candidate {
     pub(crate) metrics: Metrics,
     pub(crate) readiness: Readiness,
     pub(crate) events: Recorder,
+    pub(crate) board: Board,
     pub(crate) settings: Settings,
     /// Name of this replica in the Lease.
     pub(crate) identity: String,
@@ -85,11 +86,18 @@ impl Candidate {
             }
             self.metrics.leader(true);
             let result = Box::pin(self.term(lead.clone(), &mut leads)).await;
-            self.metrics.leader(false);
+            self.resign();
             if result.is_err() || self.stop.is_cancelled() {
                 return result;
             }
         }
+    }
+
+    /// What was seen as leader is no longer true, and may be told of another replica otherwise.
+    fn resign(&self) {
+        self.metrics.leader(false);
+        self.metrics.drop_gauges();
+        self.board.clear();
     }
 
     /// One term: the controller runs until the lease is lost or the process stops, and has ended on return.
@@ -117,9 +125,11 @@ impl Candidate {
             client: self.client.clone(),
             metrics: self.metrics.clone(),
             events: self.events.clone(),
+            board: self.board.clone(),
             settings: self.settings.clone(),
             owner: None,
             lead,
+            clock: Clock::of_the_machine(),
         }
     }
 

@@ -55,6 +55,8 @@ pub const CORDONED: &str = "noderotation.io/cordoned";
 pub const DEFINITION_VERSION: &str = "noderotation.io/version";
 /// Event: the objects that it is about, the same for all events of one rotation (D14).
 pub const CORRELATION: &str = "noderotation.io/correlation";
+/// Event: the pass that told of it, as the log lines of that pass name it (D14).
+pub const PASS: &str = "noderotation.io/pass";
 /// Karpenter's protection against voluntary disruption; in force only with the exact value `true`.
 pub const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 /// Karpenter's word on a NodeClaim for when it ends the drain by force, RFC 3339.

@@ -24,6 +24,13 @@ pub fn few<'a>([one, many]: [&str; 2], names: impl IntoIterator<Item = &'a str>,
     }
 }
 
+/// The longest beginning of a text that has so many bytes, cut between characters.
+#[must_use]
+pub fn cut(text: &str, longest: usize) -> &str {
+    let end = (0..=longest.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    end.and_then(|end| text.get(..end)).unwrap_or_default()
+}
+
 fn examples(names: &[&str], room: usize) -> String {
     let mut list = String::new();
     for name in names.iter().take(NAMED) {
@@ -54,6 +61,15 @@ mod tests {
         ];
         for (names, room, expected) in rows {
             assert_eq!(few(NODE_POOL, names.iter().copied(), room), expected);
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        let long = "ä".repeat(600);
+        for (text, bytes) in [("", 0), ("short", 5), (&long, 1024), (&format!("x{long}"), 1023)] {
+            let cut = cut(text, 1024);
+            assert!(cut.len() == bytes && text.starts_with(cut), "{text}");
         }
     }
 }

@@ -23,8 +23,10 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::annotation::stamp;
+use crate::window::Occurrence;
 use schema::{
-    conditions, cooldown, days, end, max_unavailable, positive_duration, pre_pull, required_keys, start, timezone,
+    conditions, cooldown, days, end, instant, max_unavailable, positive_duration, pre_pull, required_keys, start, timezone,
     windows as windows_schema,
 };
 
@@ -45,7 +47,12 @@ use schema::{
     printcolumn(name = "Age-Threshold", type_ = "string", json_path = ".spec.ageThreshold"),
     printcolumn(name = "Matched", type_ = "integer", json_path = ".status.matchedNodePools"),
     printcolumn(name = "Rotating", type_ = "integer", json_path = ".status.rotatingNodePools"),
+    printcolumn(name = "Next-Window", type_ = "string", json_path = ".status.nextWindow.start"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Progressing", type_ = "string", priority = 1, json_path = ".status.conditions[?(@.type==\"Progressing\")].reason"),
+    printcolumn(name = "Feasible", type_ = "string", priority = 1, json_path = ".status.conditions[?(@.type==\"Feasible\")].reason"),
+    printcolumn(name = "Eligible", type_ = "integer", priority = 1, json_path = ".status.eligibleNodeClaims"),
+    printcolumn(name = "Next-Deadline", type_ = "string", priority = 1, json_path = ".status.nextDeadline"),
     doc = "RotationPolicy says how and when the nodes of some NodePools are replaced before Karpenter expires them."
 )]
 #[serde(rename_all = "camelCase")]
@@ -175,10 +182,12 @@ pub struct Switch {
 /// What was seen of a policy. Never read by the rules.
 #[derive(JsonSchema, Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
+// A policy that nobody has looked at would be as good as done to whoever waits by the rules of kstatus (Helm 4, Flux).
+#[schemars(extend("default" = {"observedGeneration": -1}))]
 pub struct RotationPolicyStatus {
-    /// The generation that the rest of the status describes.
+    /// The generation that the rest of the status describes; -1 before the operator has looked at the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = -1))]
     pub observed_generation: Option<i64>,
     /// NodePools that this policy governs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,8 +197,46 @@ pub struct RotationPolicyStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub rotating_node_pools: Option<i32>,
-    /// Ready: the policy is valid and uncontested.
+    /// NodeClaims of those NodePools that may be rotated now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub eligible_node_claims: Option<i32>,
+    /// NodeClaims that are due and wait only for their backoff after a failed attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub in_backoff_node_claims: Option<i32>,
+    /// NodeClaims with a failed attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub failed_node_claims: Option<i32>,
+    /// The nearest time at which Karpenter would expire one of their nodes by force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "instant")]
+    pub next_deadline: Option<String>,
+    /// The window that is open, or else the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_window: Option<NextWindow>,
+    /// Ready: the policy is valid and uncontested. Feasible: its schedule can work for every NodePool. Progressing: a node is
+    /// being rotated; if not, the reason says why. Stalled is there only while the policy is invalid, which nothing but a
+    /// change of it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Option<Vec<Condition>>,
+}
+
+/// A window that is open or to come.
+#[derive(JsonSchema, Clone, Debug, Deserialize, Serialize, PartialEq)]
+pub struct NextWindow {
+    /// When it opens, or has opened.
+    #[schemars(schema_with = "instant")]
+    pub start: String,
+    /// When it closes.
+    #[schemars(schema_with = "instant")]
+    pub end: String,
+}
+
+impl From<Occurrence> for NextWindow {
+    fn from(window: Occurrence) -> Self {
+        Self { start: stamp(window.open), end: stamp(window.close) }
+    }
 }

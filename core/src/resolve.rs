@@ -143,7 +143,11 @@ mod tests {
     /// What the status says of each policy, for one pool with both labels.
     fn told(policies: &[PolicyEntry]) -> Vec<String> {
         let labels = [("team", "a"), ("tier", "gold")].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
-        let summaries = summarize(policies, &[PoolFacts { name: "np0".to_owned(), labels, rotating: false }]);
+        let summaries = summarize(
+            policies,
+            &[PoolFacts { name: "np0".to_owned(), labels, rotating: false, report: None }],
+            jiff::Timestamp::UNIX_EPOCH,
+        );
         summaries.iter().map(|(name, summary)| format!("{name} {}: {}", summary.reason.text(), summary.message)).collect()
     }
 

@@ -67,6 +67,8 @@ pub struct Survey {
     pub triggered_hosts: BTreeSet<String>,
     /// The highest retry count among the claims.
     pub highest_retry_count: u32,
+    /// How many claims have an attempt that failed, and none since that succeeded.
+    pub failed: usize,
     /// The nearest deadline among the claims that are not being deleted.
     pub next_deadline: Option<Timestamp>,
     /// When the next claim becomes eligible by the passing of time alone.
@@ -112,6 +114,7 @@ pub fn survey<'a>(
         let standing = standing(governing, &life, claim, &marks, node, now);
         *survey.census.entry(standing).or_insert(0) += 1;
         survey.highest_retry_count = survey.highest_retry_count.max(marks.retry_count);
+        survey.failed += usize::from(marks.retry_count > 0);
         if life.triggered(now) {
             triggered.extend(node.map(hostname));
         }

@@ -1,14 +1,24 @@
-//! What is told of a policy in its status: whether it is valid and uncontested, and how many pools it governs (D10).
+//! What is told of a policy in its status: whether it is valid and uncontested, which NodePools it governs, and why
+//! nothing rotates (D10).
 //!
-//! Observational only: no rule ever reads it.
+//! Observational only: no rule ever reads it. No time stands in it that moves by itself, so that an idle policy is not
+//! written to.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod outlook;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
 
 use crate::governance::{Governance, governance};
 use crate::resolve::PolicyEntry;
+use crate::rotation::report::Report;
+use crate::window::Occurrence;
+pub use outlook::{Aspect, Outlook, Truth};
 
 /// What the status needs to know of a NodePool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PoolFacts {
     /// Name of the pool.
     pub name: String,
@@ -16,6 +26,8 @@ pub struct PoolFacts {
     pub labels: BTreeMap<String, String>,
     /// A rotation of it is in flight.
     pub rotating: bool,
+    /// What its last pass saw; `None` before the first one.
+    pub report: Option<Arc<Report>>,
 }
 
 /// Why a policy is, or is not, in force.
@@ -39,9 +51,19 @@ impl Reason {
             Self::Conflict => "Conflict",
         }
     }
+
+    /// Nothing but a change of this policy ends it: what kstatus calls stalled. A tie may also end by a change of another one,
+    /// as when a tool has created the new policy and has not yet deleted the old one.
+    #[must_use]
+    pub fn is_stalled(self) -> bool {
+        match self {
+            Self::Invalid => true,
+            Self::Accepted | Self::Conflict => false,
+        }
+    }
 }
 
-/// The status of one policy, without its moving parts.
+/// The status of one policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The generation that was judged.
@@ -54,28 +76,45 @@ pub struct Summary {
     pub reason: Reason,
     /// The sentence of that condition.
     pub message: String,
+    /// The window that is open, or else the next one; `None` for an invalid policy, or where none is in sight.
+    pub next_window: Option<Occurrence>,
+    /// What the passes over its pools have seen; `None` until there was one over each of them under the policy as it is.
+    pub outlook: Option<Outlook>,
 }
 
 /// The status of every policy by its name. `Invalid` comes before `Conflict`.
 #[must_use]
-pub fn summarize(policies: &[PolicyEntry], pools: &[PoolFacts]) -> BTreeMap<String, Summary> {
+pub fn summarize(policies: &[PolicyEntry], pools: &[PoolFacts], now: Timestamp) -> BTreeMap<String, Summary> {
     let all = governance(policies, pools.iter().map(|pool| (pool.name.as_str(), &pool.labels)));
-    let rotating: BTreeSet<&str> = pools.iter().filter(|pool| pool.rotating).map(|pool| pool.name.as_str()).collect();
+    let pools: BTreeMap<&str, &PoolFacts> = pools.iter().map(|pool| (pool.name.as_str(), pool)).collect();
     let none = Governance::default();
-    policies.iter().map(|entry| (entry.name.clone(), summary(entry, all.get(&entry.name).unwrap_or(&none), &rotating))).collect()
+    let each = policies.iter().map(|entry| {
+        let governance = all.get(&entry.name).unwrap_or(&none);
+        let won: Vec<&PoolFacts> = governance.won.iter().filter_map(|name| pools.get(name.as_str()).copied()).collect();
+        (entry.name.clone(), summary(entry, governance, &won, now))
+    });
+    each.collect()
 }
 
-fn summary(entry: &PolicyEntry, governance: &Governance, rotating: &BTreeSet<&str>) -> Summary {
+fn summary(entry: &PolicyEntry, governance: &Governance, won: &[&PoolFacts], now: Timestamp) -> Summary {
     let (reason, message) = match (&entry.judgement, governance.conflict()) {
         (Err(faults), _) => {
             let list: Vec<String> = faults.iter().map(ToString::to_string).collect();
             (Reason::Invalid, list.join("\n"))
         }
         (Ok(_), Some(conflict)) => (Reason::Conflict, conflict),
-        (Ok(_), None) => (Reason::Accepted, accepted(governance.won.len())),
+        (Ok(_), None) => (Reason::Accepted, accepted(won.len())),
     };
-    let rotating = governance.won.iter().filter(|pool| rotating.contains(pool.as_str())).count();
-    Summary { observed_generation: entry.generation, matched: count(governance.won.len()), rotating: count(rotating), reason, message }
+    let next_window = entry.judgement.as_ref().ok().and_then(|governing| governing.windows.current_or_next(now));
+    Summary {
+        observed_generation: entry.generation,
+        matched: count(won.len()),
+        rotating: count(won.iter().filter(|pool| pool.rotating).count()),
+        reason,
+        message,
+        next_window,
+        outlook: outlook::of(reason, entry.judgement.as_deref().ok(), won),
+    }
 }
 
 fn accepted(matched: usize) -> String {
@@ -106,9 +145,13 @@ mod tests {
         }))
     }
 
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
     fn pool(name: &str, labels: &[(&str, &str)], rotating: bool) -> PoolFacts {
         let labels = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        PoolFacts { name: name.to_owned(), labels, rotating }
+        PoolFacts { name: name.to_owned(), labels, rotating, report: None }
     }
 
     #[test]
@@ -126,7 +169,7 @@ mod tests {
             pool("a", &[("team", "a")], true),
             pool("gold", &[("team", "a"), ("tier", "gold")], false),
         ];
-        let summaries = summarize(&policies, &pools);
+        let summaries = summarize(&policies, &pools, at("2026-01-01T00:00:00Z"));
         let line = |name: &str| {
             let summary = &summaries[name];
             format!("{} {} {} {}: {}", name, summary.matched, summary.rotating, summary.reason.text(), summary.message)
@@ -142,5 +185,20 @@ mod tests {
         );
         assert_eq!(line("idle"), "idle 0 0 Accepted: valid, but selects no NodePool that no other policy wins");
         assert_eq!(summaries["all"].observed_generation, 3);
+    }
+
+    #[test]
+    fn the_window_that_is_told_is_the_open_one_or_the_next() {
+        let policies = [policy("all", &json!({}), "02:00"), policy("broken", &json!({}), "2:00")];
+        let window = |now: &str, name: &str| {
+            summarize(&policies, &[], at(now))[name]
+                .next_window
+                .map(|occurrence| (occurrence.open.to_string(), occurrence.close.to_string()))
+        };
+        let wednesday = |day: &str| Some((format!("2026-01-{day}T02:00:00Z"), format!("2026-01-{day}T06:00:00Z")));
+        assert_eq!(window("2026-01-07T01:59:59Z", "all"), wednesday("07"));
+        assert_eq!(window("2026-01-07T05:59:59Z", "all"), wednesday("07"));
+        assert_eq!(window("2026-01-07T06:00:00Z", "all"), wednesday("14"));
+        assert_eq!(window("2026-01-07T06:00:00Z", "broken"), None);
     }
 }

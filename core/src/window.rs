@@ -76,6 +76,12 @@ impl Windows {
         Upcoming::new(&self.entries, now, ahead(now, FAR))
     }
 
+    /// The occurrence that is open, or else the next one. `None` as for [`Self::next_open`].
+    #[must_use]
+    pub fn current_or_next(&self, now: Timestamp) -> Option<Occurrence> {
+        self.occurrence(now).or_else(|| self.upcoming(now).next())
+    }
+
     /// When the next occurrence opens, strictly after `now`. `None` if there is none within 400 days, as for a
     /// window that never closes.
     #[must_use]

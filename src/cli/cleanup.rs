@@ -76,7 +76,8 @@ async fn clean(options: &Options) -> anyhow::Result<bool> {
     let lead = held.as_ref().map_or_else(Lead::forever, |held| held.lead.clone());
     let (events, _unwritten) = Recorder::new(client.clone(), identity, metrics.clone());
     let settings = Settings { namespace: options.namespace.clone(), ..Settings::default() };
-    let context = controller::Context { client, metrics, events, settings, owner: None, lead };
+    let (board, clock) = (controller::Board::default(), controller::Clock::of_the_machine());
+    let context = controller::Context { client, metrics, events, settings, board, owner: None, lead, clock };
     if !options.apply {
         let plan = look(&context, scope).await?;
         say(&(list::writes(&plan.repairs) + &list::stays(&plan.left, options.all) + &list::announced(&plan)))?;

@@ -10,6 +10,7 @@ use tracing::{info, warn};
 
 use crate::address::Address;
 use crate::cli::{Usage, duration, name, object_name, version};
+use crate::controller::Board;
 use crate::event::Recorder;
 use crate::leader::Timing;
 use crate::metrics::Metrics;
@@ -55,6 +56,9 @@ pub(crate) struct Options {
     /// After SIGTERM, keep answering admission reviews this long while the Service forgets this replica.
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration, env = "NODE_ROTATION_SHUTDOWN_DELAY")]
     shutdown_delay: Duration,
+    /// Serve /debug/state beside /metrics: what the last pass over each NodePool has seen and decided, as JSON.
+    #[arg(long, env = "NODE_ROTATION_DEBUG_STATE")]
+    debug_state: bool,
     #[command(flatten)]
     admission: admission::AdmissionOptions,
     /// How a log line looks.
@@ -112,11 +116,14 @@ async fn operate(options: Options, timing: Option<Timing>) -> anyhow::Result<()>
     info!(version = version::VERSION, tzdb, identity, "starting");
 
     let readiness = Readiness::default();
-    let mut tasks = Tasks::default();
+    let (mut tasks, board) = (Tasks::default(), Board::default());
     let (stop, last) = (tasks.stop(), tasks.last());
     let (events, writer) = Recorder::new(client.clone(), identity.clone(), metrics.clone());
     tasks.service("the health endpoint", probe::serve_health(health, readiness.clone(), last.clone()));
-    tasks.service("the metrics endpoint", probe::serve_metrics(exposition, metrics.clone(), last.clone()));
+    tasks.service(
+        "the metrics endpoint",
+        probe::serve_metrics(exposition, metrics.clone(), options.debug_state.then(|| board.clone()), last.clone()),
+    );
     tasks.service("the event writer", writer.run(last));
     let admission = admission::Context {
         options: options.admission.clone(),
@@ -130,7 +137,8 @@ async fn operate(options: Options, timing: Option<Timing>) -> anyhow::Result<()>
     };
     tasks.duty("the admission endpoint", admission::serve(admission));
     let settings = options.settings();
-    let candidate = Candidate { client, metrics, readiness: readiness.clone(), events, settings, identity, timing, stop: stop.clone() };
+    let candidate =
+        Candidate { client, metrics, readiness: readiness.clone(), events, board, settings, identity, timing, stop: stop.clone() };
     tasks.duty("leading", candidate.run());
     let signals = tokio::spawn(signals.obey(readiness, stop));
     let result = tasks.run().await;

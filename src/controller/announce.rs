@@ -13,7 +13,7 @@ use noderotation_core::karpenter::{NodeClaim, NodePool};
 use noderotation_core::placeholder::Sizing;
 use noderotation_core::rotation::announcement::{Announcement, Notice, Swept};
 
-use crate::event::EventRecord;
+use crate::event::{EventRecord, Reason};
 
 /// What an event is about.
 enum About {
@@ -26,7 +26,7 @@ struct Text {
     /// The other object of the pair.
     related: Option<String>,
     type_: EventType,
-    reason: &'static str,
+    reason: Reason,
     action: &'static str,
     note: String,
 }
@@ -43,50 +43,53 @@ pub(crate) fn events(pool: &NodePool, announcement: &Announcement) -> Vec<EventR
 
 fn text(announcement: &Announcement) -> Option<Text> {
     Some(match announcement {
-        Announcement::Started { claim, age, deadline, eligible, surgeless: _ } => {
-            Text { related: Some(claim.clone()), ..normal("RotationStarted", "RotateNode", started(claim, *age, *deadline, *eligible)) }
-        }
+        Announcement::Started { claim, age, deadline, eligible, surgeless: _ } => Text {
+            related: Some(claim.clone()),
+            ..normal(Reason::RotationStarted, "RotateNode", started(claim, *age, *deadline, *eligible))
+        },
         Announcement::ForcefulFallback { claim, deadline, converted } => Text {
             type_: EventType::Warning,
             related: Some(claim.clone()),
-            ..normal("ForcefulFallback", "RotateSurgeless", surgeless(claim, *deadline, *converted))
+            ..normal(Reason::ForcefulFallback, "RotateSurgeless", surgeless(claim, *deadline, *converted))
         },
         Announcement::Completed { claim, surge_node, surge_path, .. } => {
-            normal("RotationCompleted", "RotateNode", completed(claim, surge_node.as_deref(), surge_path.as_deref()))
+            normal(Reason::RotationCompleted, "RotateNode", completed(claim, surge_node.as_deref(), surge_path.as_deref()))
         }
         Announcement::Failed { claim, ready_timeout, retry_count, next_attempt } => {
-            warning(claim, "RotationFailed", "RotateNode", failed(*ready_timeout, *retry_count, *next_attempt))
+            warning(claim, Reason::RotationFailed, "RotateNode", failed(*ready_timeout, *retry_count, *next_attempt))
         }
         Announcement::Expired { claim, deadline_reached } => {
-            warning(claim, "RotationExpired", "RotateNode", expired(*deadline_reached).to_owned())
+            warning(claim, Reason::RotationExpired, "RotateNode", expired(*deadline_reached).to_owned())
         }
         Announcement::GovernanceLost { claim, why } => Text {
             type_: EventType::Warning,
-            ..normal("GovernanceLost", "ReapRotation", format!("The rotation of NodeClaim {claim} was rolled back: {why}."))
+            ..normal(Reason::GovernanceLost, "ReapRotation", format!("The rotation of NodeClaim {claim} was rolled back: {why}."))
         },
         Announcement::ForeignAnchor { claim, pool } => {
-            Text { type_: EventType::Warning, ..normal("ForeignAnchor", "ReapRotation", foreign(claim, pool.as_deref())) }
+            Text { type_: EventType::Warning, ..normal(Reason::ForeignAnchor, "ReapRotation", foreign(claim, pool.as_deref())) }
         }
         Announcement::WindowMissed { opened_at, eligible, in_backoff } => Text {
             type_: EventType::Warning,
-            ..normal("WindowMissed", "EvaluateSchedule", window_missed(*opened_at, *eligible, *in_backoff))
+            ..normal(Reason::WindowMissed, "EvaluateSchedule", window_missed(*opened_at, *eligible, *in_backoff))
         },
         Announcement::ReservationLost { claim, why } => {
-            warning(claim, "ReservationLost", "ProvisionSurge", format!("The reserved capacity is no longer sound: {why}."))
+            warning(claim, Reason::ReservationLost, "ProvisionSurge", format!("The reserved capacity is no longer sound: {why}."))
         }
         Announcement::StampInFuture { claim, key, value } => stamp_in_future(claim.as_deref(), key, value),
         Announcement::UnrecognisedOptOut { claim, node, value } => {
-            warning(claim, "UnrecognisedOptOut", "RotateNode", unrecognised(node, value))
+            warning(claim, Reason::UnrecognisedOptOut, "RotateNode", unrecognised(node, value))
         }
         Announcement::Swept(Swept::Claim { claim }) => warning(
             claim,
-            "RotationFailed",
+            Reason::RotationFailed,
             "RotateNode",
             "Its NodePool no longer names it as the NodeClaim in rotation; the rotation was rolled back, nothing was drained.".to_owned(),
         ),
-        Announcement::Swept(Swept::Anchor { claim }) => {
-            Text { type_: EventType::Warning, related: Some(claim.clone()), ..normal("AnchorRestored", "RotateNode", restored(claim)) }
-        }
+        Announcement::Swept(Swept::Anchor { claim }) => Text {
+            type_: EventType::Warning,
+            related: Some(claim.clone()),
+            ..normal(Reason::AnchorRestored, "RotateNode", restored(claim))
+        },
         Announcement::Swept(Swept::Placeholder { .. } | Swept::Node { .. } | Swept::Companions)
         | Announcement::PlaceholderCreated { .. }
         | Announcement::SurgeReady { .. }
@@ -104,20 +107,20 @@ fn sized(claim: &str, sizing: &Sizing) -> Vec<Text> {
     };
     if let Some(list) = lowered(false) {
         let note = format!("The Pods of the node request more than a new node is sure to give; the placeholder asks for less: {list}.");
-        texts.push(Text { type_: EventType::Normal, ..warning(claim, "SurgeClamped", "ProvisionSurge", note) });
+        texts.push(Text { type_: EventType::Normal, ..warning(claim, Reason::SurgeClamped, "ProvisionSurge", note) });
     }
     if let Some(list) = lowered(true) {
         let note = format!(
             "More was left out than the difference between node and NodeClaim explains: {list}. Some Pods may wait for another node."
         );
-        texts.push(warning(claim, "SurgeClampBandExceeded", "ProvisionSurge", note));
+        texts.push(warning(claim, Reason::SurgeClampBandExceeded, "ProvisionSurge", note));
     }
     if !sizing.refused().is_empty() {
         let note = format!(
             "DaemonSets leave no {} on a node of this size, so the placeholder asks for all of it; only a larger node, or one with fewer DaemonSets, can take it.",
             sizing.refused().join(", ")
         );
-        texts.push(warning(claim, "SurgeClampRefused", "ProvisionSurge", note));
+        texts.push(warning(claim, Reason::SurgeClampRefused, "ProvisionSurge", note));
     }
     texts
 }
@@ -126,28 +129,27 @@ fn sized(claim: &str, sizing: &Sizing) -> Vec<Text> {
 pub(crate) fn notice_event(pool: &NodePool, notice: &Notice) -> EventRecord {
     let on_pool = |reason, action, note| Text { type_: EventType::Warning, ..normal(reason, action, note) };
     let text = match notice {
-        // The reason is the finding's code, set below.
-        Notice::Finding { sentence, .. } => on_pool("", "EvaluateSchedule", sentence.clone()),
+        Notice::Finding { code, sentence, .. } => on_pool(Reason::Finding(*code), "EvaluateSchedule", sentence.clone()),
         Notice::ShortLead { claim } => warning(
             claim,
-            "ShortLead",
+            Reason::ShortLead,
             "CheckExpiry",
             "Its whole life is not longer than its lead time, so it may expire before a window can be used.".to_owned(),
         ),
-        Notice::PolicyConflict { message } => on_pool("PolicyConflict", "ResolvePolicy", message.clone()),
+        Notice::PolicyConflict { message } => on_pool(Reason::PolicyConflict, "ResolvePolicy", message.clone()),
         Notice::StaticNodePool => on_pool(
-            "StaticNodePool",
+            Reason::StaticNodePool,
             "EvaluateNodePool",
             "The NodePool sets spec.replicas and refills itself; its nodes are not rotated.".to_owned(),
         ),
         Notice::NodePoolNotReady => on_pool(
-            "NodePoolNotReady",
+            Reason::NodePoolNotReady,
             "EvaluateNodePool",
             "Karpenter says that the NodePool is not Ready, so it launches no nodes and no rotation begins; its condition Ready says why."
                 .to_owned(),
         ),
         Notice::FreezeUnparsable { value } => on_pool(
-            "FreezeUnparsable",
+            Reason::FreezeUnparsable,
             "EvaluateNodePool",
             format!(
                 "The annotation noderotation.io/freeze is {value:?}, not an RFC 3339 time; it counts as frozen. Write for example 2026-12-24T00:00:00Z, or remove it."
@@ -156,36 +158,32 @@ pub(crate) fn notice_event(pool: &NodePool, notice: &Notice) -> EventRecord {
         Notice::InsufficientHeadroom { claim, shortfalls } => Text {
             related: Some(claim.clone()),
             ..on_pool(
-                "InsufficientHeadroom",
+                Reason::InsufficientHeadroom,
                 "EvaluateNodePool",
                 format!("One more node for NodeClaim {claim} does not fit under spec.limits: {shortfalls}."),
             )
         },
         Notice::SurgeUnschedulable { claim, placeholder, message } => warning(
             claim,
-            "SurgeUnschedulable",
+            Reason::SurgeUnschedulable,
             "ProvisionSurge",
             format!("The placeholder {placeholder} is not schedulable so far: {message}"),
         ),
         Notice::SurgeRejected { claim, message } => {
-            warning(claim, "SurgeRejected", "ProvisionSurge", format!("The placeholder cannot be created: {message}"))
+            warning(claim, Reason::SurgeRejected, "ProvisionSurge", format!("The placeholder cannot be created: {message}"))
         }
         Notice::DrainStuck { claim, waits_for } => {
-            Text { related: Some(claim.clone()), ..on_pool("DrainStuck", "RotateNode", stuck(claim, waits_for)) }
+            Text { related: Some(claim.clone()), ..on_pool(Reason::DrainStuck, "RotateNode", stuck(claim, waits_for)) }
         }
     };
-    let mut record = record(pool, text);
-    if let Notice::Finding { code, .. } = notice {
-        record.reason = code.clone();
-    }
-    record
+    record(pool, text)
 }
 
-fn normal(reason: &'static str, action: &'static str, note: String) -> Text {
+fn normal(reason: Reason, action: &'static str, note: String) -> Text {
     Text { about: About::Pool, related: None, type_: EventType::Normal, reason, action, note }
 }
 
-fn warning(claim: &str, reason: &'static str, action: &'static str, note: String) -> Text {
+fn warning(claim: &str, reason: Reason, action: &'static str, note: String) -> Text {
     Text { about: About::Claim(claim.to_owned()), related: None, type_: EventType::Warning, reason, action, note }
 }
 
@@ -195,7 +193,7 @@ fn record(pool: &NodePool, text: Text) -> EventRecord {
         About::Pool => (pool, text.related.map(|claim| claim_reference(&claim))),
         About::Claim(claim) => (claim_reference(&claim), Some(pool)),
     };
-    EventRecord { type_: text.type_, reason: text.reason.to_owned(), action: text.action.to_owned(), regarding, related, note: text.note }
+    EventRecord { type_: text.type_, reason: text.reason, action: text.action.to_owned(), regarding, related, note: text.note }
 }
 
 fn claim_reference(name: &str) -> ObjectReference {
@@ -253,8 +251,8 @@ fn expired(deadline_reached: Option<bool>) -> &'static str {
 fn stamp_in_future(claim: Option<&str>, key: &str, value: &str) -> Text {
     let note = format!("The annotation {key} was {value}, which is in the future; it counts as now. Is a clock wrong?");
     match claim {
-        Some(claim) => warning(claim, "StampInFuture", "RotateNode", note),
-        None => Text { type_: EventType::Warning, ..normal("StampInFuture", "EvaluateNodePool", note) },
+        Some(claim) => warning(claim, Reason::StampInFuture, "RotateNode", note),
+        None => Text { type_: EventType::Warning, ..normal(Reason::StampInFuture, "EvaluateNodePool", note) },
     }
 }
 

@@ -1,6 +1,5 @@
 //! What the command `cleanup` looks at and writes; what that is to be, `noderotation_core::cleanup` says.
 
-use jiff::Timestamp;
 use noderotation_core::cleanup::{Plan, Scope, plan};
 use noderotation_core::rotation::effect::Effect;
 use noderotation_core::sweep::Repair;
@@ -17,7 +16,7 @@ pub(crate) async fn look(context: &Context, scope: Scope<'_>) -> Result<Plan, ob
     let marked = markers::marked_in_cluster(context).await?;
     // Last: a marker whose anchor has come since is owned.
     let pools = markers::if_served(markers::pools(context).await)?;
-    Ok(plan(&marked, &pools, scope, Timestamp::now()))
+    Ok(plan(&marked, &pools, scope, context.clock.now()))
 }
 
 /// How it ended.

@@ -26,6 +26,9 @@ pub(crate) fn of(report: &Report) -> PoolGauges {
         short_lead_nodes: number(survey.map_or(0, |survey| survey.short_lead.len())),
         drain_stuck: report.drain_stuck,
         retry_count: f64::from(survey.map_or(0, |survey| survey.highest_retry_count)),
+        next_window_start_timestamp: report.next_window.map_or(0.0, |window| seconds(window.open)),
+        next_window_end_timestamp: report.next_window.map_or(0.0, |window| seconds(window.close)),
+        infeasible: derived.is_some_and(noderotation_core::schedule::Derived::is_infeasible),
         next_deadline_timestamp: survey.and_then(|survey| survey.next_deadline).map_or(0.0, seconds),
     }
 }

@@ -1,9 +1,9 @@
-//! Announcements as log lines.
+//! Announcements and notices as log lines: one message for each, the same for ever, and what varies in its keys.
 
 use noderotation_core::annotation::stamp;
 use noderotation_core::duration::go_string;
 use noderotation_core::placeholder::{Kind, Lowered, Sizing};
-use noderotation_core::rotation::announcement::{Announcement, Swept};
+use noderotation_core::rotation::announcement::{Announcement, Notice, Swept};
 use tracing::{info, warn};
 
 /// One line per transition, with the keys that existing log queries use.
@@ -95,17 +95,49 @@ fn log_swept(nodepool: &str, swept: &Swept) {
     }
 }
 
+/// A state of affairs that begins.
+pub(super) fn log_notice(nodepool: &str, notice: &Notice) {
+    match notice {
+        Notice::Finding { code, fatal: true, sentence } => {
+            warn!(nodepool, code = code.name(), detail = sentence, "schedule feasibility is fatal; not starting a rotation");
+        }
+        Notice::Finding { code, fatal: false, sentence } => {
+            warn!(nodepool, code = code.name(), detail = sentence, "schedule feasibility warning");
+        }
+        Notice::ShortLead { claim } => warn!(nodepool, nodeclaim = claim, "short-lead NodeClaim"),
+        Notice::PolicyConflict { message } => warn!(nodepool, detail = message, "rotation policy conflict; not rotating"),
+        Notice::StaticNodePool => warn!(nodepool, "static NodePool; not rotating"),
+        Notice::NodePoolNotReady => warn!(nodepool, "NodePool is not Ready; not starting a rotation"),
+        Notice::FreezeUnparsable { value } => warn!(nodepool, value, "freeze is no time and counts as frozen"),
+        Notice::InsufficientHeadroom { claim, shortfalls } => {
+            warn!(nodepool, nodeclaim = claim, detail = shortfalls, "insufficient limits headroom; cannot surge");
+        }
+        Notice::SurgeUnschedulable { claim, placeholder, message } => {
+            warn!(
+                nodepool,
+                nodeclaim = claim,
+                placeholder,
+                reason = "Unschedulable",
+                detail = message,
+                "surge placeholder is not schedulable"
+            );
+        }
+        Notice::SurgeRejected { claim, message } => {
+            warn!(nodepool, nodeclaim = claim, detail = message, "surge placeholder rejected");
+        }
+        Notice::DrainStuck { claim, waits_for } => warn!(nodepool, nodeclaim = claim, detail = waits_for, "drain is stuck"),
+    }
+}
+
 /// How a rotation finds capacity, as the log lines name it.
 fn mode(forceful_fallback: bool) -> &'static str {
     if forceful_fallback { "forceful-fallback" } else { "surge" }
 }
 
 fn log_placeholder(nodepool: &str, nodeclaim: &str, placeholder: &str, sizing: &Sizing) {
-    let lowered = |part: fn(&Lowered) -> String| {
-        let list: Vec<String> = sizing.lowered().iter().map(|l| format!("{}={}", l.resource, part(l))).collect();
-        (!list.is_empty()).then(|| list.join(","))
-    };
-    let named = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
+    let listed = |list: Vec<String>| (!list.is_empty()).then(|| list.join(","));
+    let lowered = |part: fn(&Lowered) -> String| listed(sizing.lowered().iter().map(|l| format!("{}={}", l.resource, part(l))).collect());
+    let clamped = |wanted: fn(&&Lowered) -> bool| listed(sizing.lowered().iter().filter(wanted).map(|l| l.resource.clone()).collect());
     info!(
         nodepool,
         nodeclaim,
@@ -116,18 +148,21 @@ fn log_placeholder(nodepool: &str, nodeclaim: &str, placeholder: &str, sizing: &
         mirrorPods = sizing.count(Kind::Mirror),
         completedPods = sizing.count(Kind::Completed),
         nodePinnedPods = sizing.count(Kind::NodePinned),
-        clampRefused = named(sizing.refused()),
+        clampRefused = listed(sizing.refused().to_vec()),
+        clamped = clamped(|_| true),
         unclamped = lowered(|l| l.demand.to_string()),
         limit = lowered(|l| l.limit.to_string()),
         shortfall = lowered(|l| l.shortfall.to_string()),
-        notReplicated = named(&sizing.skipped_keys),
+        bandExceeded = clamped(|l| l.band_exceeded),
+        notReplicated = listed(sizing.skipped_keys.clone()),
         "surge placeholder created"
     );
 }
 
 #[cfg(test)]
 mod tests {
-    use noderotation_core::placeholder::ClampOutcome;
+    use noderotation_core::placeholder::{Amount, ClampOutcome};
+    use noderotation_core::policy::finding::FindingCode;
 
     use super::*;
     use crate::controller::tests::log::logged;
@@ -145,6 +180,29 @@ mod tests {
     }
 
     #[test]
+    fn what_others_search_the_log_for_is_a_message_and_what_varies_is_in_its_keys() {
+        let (claim, words) = (|| "old".to_owned(), |words: &str| words.to_owned());
+        let finding = |code, fatal| Notice::Finding { code, fatal, sentence: words("see") };
+        let notices = [
+            finding(FindingCode::ANonPositive, true),
+            finding(FindingCode::TGPUnset, false),
+            Notice::ShortLead { claim: claim() },
+            Notice::PolicyConflict { message: words("a, b") },
+            Notice::InsufficientHeadroom { claim: claim(), shortfalls: words("nodes") },
+            Notice::SurgeUnschedulable { claim: claim(), placeholder: words("p"), message: words("no room") },
+        ];
+        let lines = logged(|| notices.iter().for_each(|notice| log_notice("pool", notice)));
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        WARN schedule feasibility is fatal; not starting a rotation nodepool="pool" code="ANonPositive" detail="see"
+        WARN schedule feasibility warning nodepool="pool" code="TGPUnset" detail="see"
+        WARN short-lead NodeClaim nodepool="pool" nodeclaim="old"
+        WARN rotation policy conflict; not rotating nodepool="pool" detail="a, b"
+        WARN insufficient limits headroom; cannot surge nodepool="pool" nodeclaim="old" detail="nodes"
+        WARN surge placeholder is not schedulable nodepool="pool" nodeclaim="old" placeholder="p" reason="Unschedulable" detail="no room"
+        "#);
+    }
+
+    #[test]
     fn r19_an_expiry_is_a_warning_that_names_the_claim() {
         let lines = logged(|| log("pool", &Announcement::Expired { claim: "old".to_owned(), deadline_reached: Some(true) }));
         assert_eq!(lines, ["WARN rotation expired nodepool=\"pool\" nodeclaim=\"old\" deadlineReached=true"]);
@@ -158,5 +216,25 @@ mod tests {
         let lines = logged(|| log("pool", &created));
         let census = "reschedulablePods=3 daemonSetPods=2 mirrorPods=0 completedPods=1 nodePinnedPods=0";
         assert!(lines.len() == 1 && lines[0].contains(census), "{lines:?}");
+    }
+
+    #[test]
+    fn what_was_clamped_is_told_with_the_placeholder() {
+        let lowered = |resource: &str, demand: &str, limit: &str, shortfall: &str, band_exceeded| {
+            let amount = |text: &str| Amount::parse(text).unwrap();
+            Lowered {
+                resource: resource.to_owned(),
+                demand: amount(demand),
+                limit: amount(limit),
+                shortfall: amount(shortfall),
+                band_exceeded,
+            }
+        };
+        let clamp = ClampOutcome::Lowered(vec![lowered("cpu", "4", "3", "1", false), lowered("memory", "8Gi", "4Gi", "4Gi", true)]);
+        let sizing = Sizing { requests: [].into(), pods: [].into(), clamp, skipped_keys: Vec::new() };
+        let created = Announcement::PlaceholderCreated { claim: "old".to_owned(), placeholder: "p".to_owned(), sizing: Box::new(sizing) };
+        let lines = logged(|| log("pool", &created));
+        let told = r#"clamped="cpu,memory" unclamped="cpu=4,memory=8Gi" limit="cpu=3,memory=4Gi" shortfall="cpu=1,memory=4Gi" bandExceeded="memory""#;
+        assert!(lines.len() == 1 && lines[0].contains(told), "{lines:?}");
     }
 }

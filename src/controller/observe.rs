@@ -90,7 +90,7 @@ pub(crate) async fn look(context: &Context, observation: &mut Observation, look:
         Look::Leftovers => {
             let name = observation.pool.name_any();
             let marked = markers::marked(context, &name).await?;
-            let anchored = sweep::anchored(&markers::pools(context).await?, jiff::Timestamp::now());
+            let anchored = sweep::anchored(&markers::pools(context).await?, context.clock.now());
             if let Some(pool) = get::<NodePool>(context, &name).await? {
                 observation.pool = pool;
             }
@@ -112,7 +112,7 @@ async fn close_up(context: &Context, observation: &Observation, name: &str) -> R
     let (claim, placeholder) = tokio::try_join!(get::<NodeClaim>(context, name), named(pods, &placeholder_name))?;
     let mut close_up = CloseUp { name: name.to_owned(), claim, placeholder, ..CloseUp::default() };
     let host = close_up.bound_to().map(str::to_owned);
-    let surge_claim = surge_claim_name(observation, &close_up, host.as_deref());
+    let surge_claim = surge_claim_name(context, observation, &close_up, host.as_deref());
     let candidate_node = close_up.claim.as_ref().and_then(NodeClaim::node_name).map(str::to_owned);
     let (node, surge_claim) = tokio::try_join!(get_named::<Node>(context, candidate_node), get_named::<NodeClaim>(context, surge_claim))?;
     let surge_node = host.or_else(|| surge_claim.as_ref().and_then(NodeClaim::node_name).map(str::to_owned));
@@ -123,10 +123,10 @@ async fn close_up(context: &Context, observation: &Observation, name: &str) -> R
 }
 
 /// The claim of the placeholder's host; without a bind the claim that an earlier bind persisted.
-fn surge_claim_name(observation: &Observation, close_up: &CloseUp, host: Option<&str>) -> Option<String> {
+fn surge_claim_name(context: &Context, observation: &Observation, close_up: &CloseUp, host: Option<&str>) -> Option<String> {
     match host {
         Some(host) => observation.claims.iter().find(|claim| claim.node_name() == Some(host)).map(ResourceExt::name_any),
-        None => close_up.claim.as_ref()?.marks(jiff::Timestamp::now()).surge_claim,
+        None => close_up.claim.as_ref()?.marks(context.clock.now()).surge_claim,
     }
 }
 

@@ -22,6 +22,7 @@ use crate::controller::apply::{self, Executor};
 use crate::controller::caches::{Caches, GuardedPool, NotFilled};
 use crate::controller::tell::Teller;
 use crate::controller::{Context, observe, sweep};
+use crate::event;
 
 /// Looks that one decision may need; more would be a fault of ours.
 const LOOKS: usize = 16;
@@ -72,7 +73,8 @@ pub(crate) enum Error {
 
 impl Shared {
     pub(crate) fn new(context: Arc<Context>, caches: Caches) -> Self {
-        Self { teller: Teller::new(Arc::clone(&context)), context, caches, failures: Mutex::new(HashMap::new()), swept: OnceCell::new() }
+        let teller = Teller::new(Arc::clone(&context), caches.claims.clone());
+        Self { teller, context, caches, failures: Mutex::new(HashMap::new()), swept: OnceCell::new() }
     }
 
     /// Removes what a pool has left that no longer exists, and forgets it.
@@ -109,8 +111,10 @@ impl Shared {
 pub(crate) async fn reconcile(pool: Arc<GuardedPool>, shared: Arc<Shared>) -> Result<Action, Error> {
     let name = pool.name_any();
     let started = tokio::time::Instant::now();
-    let span = info_span!("pass", nodepool = %name);
+    let word = event::pass::word();
+    let span = info_span!("pass", nodepool = %name, pass = &*word);
     let contained = AssertUnwindSafe(Box::pin(pass(&pool, &shared))).catch_unwind().instrument(span);
+    let contained = event::pass::within(word, contained);
     let result = match tokio::time::timeout(PASS_TIMEOUT, contained).await {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(Error::Panicked),
@@ -181,7 +185,7 @@ pub(super) async fn step_aside(tries: u32) {
 /// start past the end of its window (I7).
 async fn decide(shared: &Shared, observation: &mut Observation) -> Result<Decision, Error> {
     for _ in 0..LOOKS {
-        match step(observation, Timestamp::now()) {
+        match step(observation, shared.context.clock.now()) {
             std::ops::ControlFlow::Continue(decision) => return Ok(decision),
             std::ops::ControlFlow::Break(look) => observe::look(&shared.context, observation, look).await?,
         }

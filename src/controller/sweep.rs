@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use kube::ResourceExt;
 use noderotation_core::karpenter::NodePool;
 use noderotation_core::sweep::{self, Leftovers, Marked, Repair};
@@ -27,7 +26,7 @@ pub(super) async fn cluster(context: &Context, teller: &Teller) -> Result<(), Er
         let mut marked = markers::marked_anywhere(context).await?;
         keep_ours(context, &mut marked);
         let pools = markers::pools(context).await?;
-        let repairs = sweep::of_cluster(&marked, &pools, Timestamp::now());
+        let repairs = sweep::of_cluster(&marked, &pools, context.clock.now());
         if !put_right(context, teller, &pools, repairs).await? {
             break;
         }
@@ -49,7 +48,7 @@ fn keep_ours(context: &Context, marked: &mut Marked) {
 /// Puts right what a pool has left that no longer exists, until nothing is left or `stop` is cancelled.
 pub(super) async fn gone_pool(context: &Context, teller: &Teller, caches: &Caches, name: &str, stop: &CancellationToken) {
     let suspects = Marked { placeholders: caches.placeholders_of(name), nodes: caches.nodes_of(name), claims: caches.claims_of(name) };
-    if !sweep::suspected(None, &suspects, Timestamp::now()) {
+    if !sweep::suspected(None, &suspects, context.clock.now()) {
         return;
     }
     for pause in PAUSES {
@@ -72,7 +71,7 @@ async fn once_over_gone_pool(context: &Context, teller: &Teller, name: &str) -> 
         // Only the cache did not know it yet; its own passes look after it.
         return Ok(false);
     }
-    let now = Timestamp::now();
+    let now = context.clock.now();
     let leftovers = Leftovers { marked, anchored: sweep::anchored(&pools, now) };
     let lists = sweep::of_pool(None, &leftovers, now).into_iter();
     let repairs = lists.map(|effects| Repair { pool: name.to_owned(), effects }).collect();

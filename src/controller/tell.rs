@@ -7,29 +7,34 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::ResourceExt;
+use kube::runtime::reflector::{ObjectRef, Store};
 use noderotation_core::karpenter::NodePool;
 use noderotation_core::rotation::announcement::{Announcement, Notice, Outcome, Swept};
 use noderotation_core::rotation::report::{Activity, Report};
 use noderotation_core::selection::{Standing, Survey};
-use tracing::{info, warn};
+use tracing::info;
 
+use crate::controller::caches::GuardedClaim;
 use crate::controller::told::Told;
 use crate::controller::{Context, announce, apply, gauges, journal};
+use crate::event::EventRecord;
 
 /// Tells, and remembers what was told.
 pub(crate) struct Teller {
     context: Arc<Context>,
+    claims: Store<GuardedClaim>,
     told: Mutex<HashMap<String, Told>>,
 }
 
 impl Teller {
-    pub(crate) fn new(context: Arc<Context>) -> Self {
-        Self { context, told: Mutex::new(HashMap::new()) }
+    pub(crate) fn new(context: Arc<Context>, claims: Store<GuardedClaim>) -> Self {
+        Self { context, claims, told: Mutex::new(HashMap::new()) }
     }
 
     /// The pool no longer exists: its series go as well.
     pub(crate) fn forget(&self, pool: &str) {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(pool);
+        self.context.board.remove(pool);
         self.context.metrics.drop_pool(pool);
     }
 
@@ -39,8 +44,18 @@ impl Teller {
         journal::log(&name, announcement);
         self.count(&name, announcement);
         for event in announce::events(pool, announcement) {
-            self.context.events.publish(event);
+            self.publish(event);
         }
+    }
+
+    /// With the uid of the NodeClaim, without which `kubectl describe` does not find the event. One that is gone has none,
+    /// and nobody describes it.
+    fn publish(&self, mut event: EventRecord) {
+        for reference in std::iter::once(&mut event.regarding).chain(&mut event.related).filter(|reference| reference.uid.is_none()) {
+            let claim = reference.name.as_deref().and_then(|name| self.claims.get(&ObjectRef::new(name)));
+            reference.uid = claim.and_then(|claim| claim.uid());
+        }
+        self.context.events.publish(event);
     }
 
     fn count(&self, pool: &str, announcement: &Announcement) {
@@ -77,12 +92,12 @@ impl Teller {
             notices.push(Notice::SurgeRejected { claim: claim.to_owned(), message: message.clone() });
         }
         self.gauges(&name, report);
+        self.context.board.post(&name, report);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let told = told.entry(name.clone()).or_default();
         for notice in told.news(pool.uid().as_deref(), notices) {
-            let event = announce::notice_event(pool, &notice);
-            warn!(nodepool = name, reason = event.reason, "{}", event.note);
-            self.context.events.publish(event);
+            journal::log_notice(&name, &notice);
+            self.publish(announce::notice_event(pool, &notice));
         }
         let (idle, survey) = (idle_reason(&report.activity), report.survey.as_ref());
         let changed = told.idles_for_another_reason(idle.map(|reason| format!("{reason} {}", census(survey))));

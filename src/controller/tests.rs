@@ -2,6 +2,7 @@
 
 mod api;
 mod faults;
+mod idle;
 pub(super) mod log;
 mod races;
 mod removal;
@@ -36,23 +37,30 @@ impl Bench {
     /// A pool under a policy that is always open, with the claim `old` that is due.
     fn new() -> Self {
         let api = Api::default();
-        api.put(
-            POLICIES,
-            &json!({"metadata": {"name": "policy"}, "spec": {
-                "nodePoolSelector": {},
-                "ageThreshold": "24h",
-                "maintenanceWindows": [
-                    {"timezone": "UTC", "days": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], "start": "00:00", "end": "24:00"}
-                ]
-            }}),
-        );
+        let always =
+            json!({"timezone": "UTC", "days": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], "start": "00:00", "end": "24:00"});
+        api.put(POLICIES, &policy("24h", &always));
         api.put(NODEPOOLS, &json!({"metadata": {"name": "pool"}, "spec": {"template": {"spec": {}}}}));
         api.put(NODECLAIMS, &claim("old"));
         api.put(NODES, &node("old"));
+        Self::with(api, Clock::of_the_machine())
+    }
+
+    /// Of this cluster, at the time of this clock.
+    fn with(api: Api, clock: Clock) -> Self {
         let (client, metrics) = (api.client(), Metrics::new("0", "0").unwrap());
         let (events, _writer) = Recorder::new(client.clone(), "test".to_owned(), metrics.clone());
         let settings = Settings { namespace: "system".to_owned(), ..Settings::default() };
-        let context = Context { client, metrics: metrics.clone(), events, settings, owner: None, lead: Lead::forever() };
+        let context = Context {
+            client,
+            metrics: metrics.clone(),
+            events,
+            settings,
+            board: Board::default(),
+            owner: None,
+            lead: Lead::forever(),
+            clock,
+        };
         Self { api, context: Arc::new(context), metrics }
     }
 
@@ -114,6 +122,10 @@ where
 /// What the runtime says of a pool that its cache does not know.
 fn gone() -> Result<(reflector::ObjectRef<GuardedPool>, Action), controller::Error<Error, Error>> {
     Err(controller::Error::ObjectNotFound(Box::new(reflector::ObjectRef::<GuardedPool>::new("pool").erase())))
+}
+
+fn policy(age_threshold: &str, window: &Value) -> Value {
+    json!({"metadata": {"name": "policy"}, "spec": {"nodePoolSelector": {}, "ageThreshold": age_threshold, "maintenanceWindows": [window]}})
 }
 
 fn labels() -> Value {

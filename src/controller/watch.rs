@@ -23,7 +23,7 @@ use crate::controller::Context;
 use crate::controller::caches::{Caches, GuardedClaim, GuardedPool, policy_resource};
 use crate::controller::policies::Policies;
 use crate::controller::reconcile::{self, Shared};
-use crate::controller::status;
+use crate::controller::status::Statuses;
 
 /// Ends the silence of a dead connection after this long at the latest.
 pub(crate) const WATCH_TIMEOUT_SECONDS: u32 = 110;
@@ -57,7 +57,8 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
     let pods = Api::<Pod>::namespaced(client, &context.settings.namespace);
     let placeholder_changes = changes(pods, watcher::Config::default().labels(SURGE_FOR), placeholder_writer, |_| {});
 
-    let statuses = status::keep(&context, &caches, &pools, &status_changes, &stop);
+    let mut statuses = Statuses::new(&context, &caches, &pools);
+    let statuses = statuses.keep(&status_changes, &stop);
     let shared = Arc::new(Shared::new(Arc::clone(&context), caches.clone()));
     let results = Controller::for_stream(pool_changes, pools.clone())
         .with_config(controller::Config::default().concurrency(CONCURRENCY))

@@ -5,13 +5,14 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use kube::runtime::events::EventType;
-use noderotation_core::annotation::CORRELATION;
+use noderotation_core::annotation::{CORRELATION, PASS};
+use noderotation_core::few::cut;
 
 use super::EventRecord;
 
 /// The API server's limit for a note, in bytes.
 const LONGEST_NOTE: usize = 1024;
-/// Its limit for reason, action and reporting instance.
+/// Its limit for action and reporting instance.
 const LONGEST_WORD: usize = 128;
 /// Its limit for a name, with room for the suffix.
 const LONGEST_NAME: usize = 230;
@@ -27,21 +28,22 @@ pub(super) fn key(record: &EventRecord) -> String {
 }
 
 /// The first event of a series.
-pub(super) fn event(record: EventRecord, instance: &str, now: Timestamp) -> Event {
+pub(super) fn event(record: EventRecord, pass: Option<&str>, instance: &str, now: Timestamp) -> Event {
     let object = cut(record.regarding.name.as_deref().unwrap_or_default(), LONGEST_NAME).trim_end_matches(['.', '-']);
     // Events about cluster-scoped objects live in `default`.
     let namespace = record.regarding.namespace.clone().unwrap_or_else(|| "default".to_owned());
+    let pass = pass.map(|pass| (PASS.to_owned(), pass.to_owned()));
     Event {
         metadata: ObjectMeta {
             name: Some(format!("{object}.{:x}", now.as_nanosecond())),
             namespace: Some(namespace),
-            annotations: Some([(CORRELATION.to_owned(), correlation(&record))].into()),
+            annotations: Some([(CORRELATION.to_owned(), correlation(&record))].into_iter().chain(pass).collect()),
             ..ObjectMeta::default()
         },
         action: Some(cut(&record.action, LONGEST_WORD).to_owned()),
         event_time: Some(MicroTime(now)),
         note: Some(cut(&record.note, LONGEST_NOTE).to_owned()),
-        reason: Some(cut(&record.reason, LONGEST_WORD).to_owned()),
+        reason: Some(record.reason.name().to_owned()),
         regarding: Some(record.regarding),
         related: record.related,
         reporting_controller: Some(REPORTER.to_owned()),
@@ -65,15 +67,10 @@ fn correlation(record: &EventRecord) -> String {
     objects.join(",")
 }
 
-/// The longest beginning of a text that the API server admits, cut between characters.
-fn cut(text: &str, longest: usize) -> &str {
-    let end = (0..=longest.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    end.and_then(|end| text.get(..end)).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Reason;
 
     fn reference(kind: &str, name: &str) -> ObjectReference {
         ObjectReference { kind: Some(kind.to_owned()), name: Some(name.to_owned()), ..ObjectReference::default() }
@@ -82,20 +79,11 @@ mod tests {
     fn record(note: &str) -> EventRecord {
         EventRecord {
             type_: EventType::Warning,
-            reason: "RotationFailed".to_owned(),
+            reason: Reason::RotationFailed,
             action: "RotateNode".to_owned(),
             regarding: reference("NodeClaim", "api-1"),
             related: Some(reference("NodePool", "api")),
             note: note.to_owned(),
-        }
-    }
-
-    #[test]
-    fn a_text_is_cut_between_characters() {
-        let long = "ä".repeat(600);
-        for (text, bytes) in [("", 0), ("short", 5), (&long, 1024), (&format!("x{long}"), 1023)] {
-            let cut = cut(text, LONGEST_NOTE);
-            assert!(cut.len() == bytes && text.starts_with(cut), "{text}");
         }
     }
 
@@ -109,7 +97,7 @@ mod tests {
         let changes: [fn(&mut EventRecord); 8] = [
             |_| {},
             |record| record.type_ = EventType::Normal,
-            |record| record.reason = "RotationExpired".to_owned(),
+            |record| record.reason = Reason::RotationExpired,
             |record| record.action = "ReapRotation".to_owned(),
             |record| record.regarding = reference("NodeClaim", "api-2"),
             |record| record.regarding.uid = Some("another".to_owned()),
@@ -124,22 +112,25 @@ mod tests {
     #[test]
     fn an_event_is_one_that_the_api_server_admits() {
         let mut long = record(&"n".repeat(2000));
-        (long.reason, long.action) = ("r".repeat(200), "a".repeat(200));
+        long.action = "a".repeat(200);
         long.regarding.name = Some(format!("{}-.{}", "n".repeat(229), "x".repeat(22)));
-        let event = event(long, &"i".repeat(200), Timestamp::UNIX_EPOCH);
+        let event = event(long, None, &"i".repeat(200), Timestamp::UNIX_EPOCH);
         assert_eq!(event.metadata.namespace.as_deref(), Some("default"));
         assert_eq!(event.metadata.name.unwrap(), format!("{}.0", "n".repeat(229)));
         assert_eq!(event.note.unwrap().len(), 1024);
-        assert!([event.reason, event.action, event.reporting_instance].iter().flatten().all(|word| word.len() == 128));
+        assert!([event.action, event.reporting_instance].iter().flatten().all(|word| word.len() == 128));
     }
 
     #[test]
     fn events_about_the_same_objects_are_found_by_one_annotation() {
-        let of = |record: EventRecord| event(record, "i", Timestamp::UNIX_EPOCH).metadata.annotations.unwrap()[CORRELATION].clone();
+        let of =
+            |record: EventRecord| event(record, Some("5f"), "i", Timestamp::UNIX_EPOCH).metadata.annotations.unwrap()[CORRELATION].clone();
         let mut turned = record("two");
         let pool = turned.related.take().unwrap();
         turned.related = Some(std::mem::replace(&mut turned.regarding, pool));
         assert_eq!(of(record("one")), "NodeClaim/api-1,NodePool/api");
         assert_eq!(of(turned), of(record("one")));
+        let annotations = event(record("one"), Some("5f"), "i", Timestamp::UNIX_EPOCH).metadata.annotations.unwrap();
+        assert_eq!(annotations[PASS], "5f");
     }
 }

@@ -9,7 +9,7 @@ const SILENCE: Answer = (0, Value::Null);
 
 fn record(note: &str) -> EventRecord {
     let regarding = ObjectReference { kind: Some("NodePool".to_owned()), name: Some("api".to_owned()), ..ObjectReference::default() };
-    let (reason, action) = ("RotationStarted".to_owned(), "RotateNode".to_owned());
+    let (reason, action) = (Reason::RotationStarted, "RotateNode".to_owned());
     EventRecord { type_: EventType::Normal, reason, action, regarding, related: None, note: note.to_owned() }
 }
 
@@ -35,7 +35,7 @@ impl Desk {
     /// Writes the notes one after the other, `pause` apart; the verbs and the counts that were sent, and what was dropped.
     async fn write(mut self, notes: &[&str], pause: Duration) -> (Vec<String>, String) {
         for note in notes {
-            self.writer.write(record(note), &self.stop).await;
+            self.writer.write((record(note), None), &self.stop).await;
             tokio::time::advance(pause).await;
         }
         let sent = self.server.asked().into_iter().map(|(request, body)| {

@@ -20,13 +20,16 @@ pub(crate) struct PoolGauges {
     pub(crate) drain_stuck: bool,
     pub(crate) retry_count: f64,
     pub(crate) next_deadline_timestamp: f64,
+    pub(crate) next_window_start_timestamp: f64,
+    pub(crate) next_window_end_timestamp: f64,
+    pub(crate) infeasible: bool,
 }
 
 /// Where the value of a gauge comes from.
 pub(super) type Read = fn(&PoolGauges) -> f64;
 
 /// Every gauge with the label `nodepool`: name, help, and where its value comes from.
-pub(super) const GAUGES: [(&str, &str, Read); 16] = [
+pub(super) const GAUGES: [(&str, &str, Read); 19] = [
     ("noderotation_candidates", "NodeClaims that may be rotated now.", |g| g.candidates),
     ("noderotation_in_backoff", "NodeClaims that are due and wait only for their backoff.", |g| g.in_backoff),
     ("noderotation_in_progress", "1 while a rotation is in flight.", |g| flag(g.in_progress)),
@@ -45,6 +48,13 @@ pub(super) const GAUGES: [(&str, &str, Read); 16] = [
     ("noderotation_drain_stuck", "1 while a drain exceeds its bound.", |g| flag(g.drain_stuck)),
     ("noderotation_retry_count", "Highest number of failed attempts among the pool's NodeClaims.", |g| g.retry_count),
     ("noderotation_next_deadline_timestamp", "Unix time of the nearest forceful expiry, 0 without one.", |g| g.next_deadline_timestamp),
+    (
+        "noderotation_next_window_start_timestamp",
+        "Unix time at which the open window began, or else the next one begins; 0 without one.",
+        |g| g.next_window_start_timestamp,
+    ),
+    ("noderotation_next_window_end_timestamp", "Unix time at which that window ends; 0 without one.", |g| g.next_window_end_timestamp),
+    ("noderotation_schedule_infeasible", "1 while a finding keeps the pool from being rotated.", |g| flag(g.infeasible)),
 ];
 
 /// The one gauge that is left while no policy can be said to govern the pool.

@@ -146,3 +146,23 @@ fn the_buckets_contain_those_of_existing_dashboards_and_ascend() {
         assert!(buckets.is_sorted_by(|a, b| a < b));
     }
 }
+
+/// The page for people, whose table is made from a scrape: `BLESS=1` (`make metrics-docs`) writes it anew.
+#[test]
+fn the_table_of_the_page_is_what_a_scrape_shows() {
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
+    let rows = families(&touched()).into_iter().map(|(name, (kind, help, labels))| {
+        let labels = labels.replace(',', ", ");
+        format!("| `{name}` | {kind} | {labels} | {help} |\n")
+    });
+    let table = format!("|---|---|---|---|\n{}", rows.collect::<String>());
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let (head, rest) = page.split_once("|---|---|---|---|\n").unwrap();
+    let (_, tail) = rest.split_once("\n\n").unwrap();
+    let expected = format!("{head}{table}\n{tail}");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(PAGE, expected).unwrap();
+    } else {
+        assert_eq!(page, expected, "`make metrics-docs` writes it anew");
+    }
+}

@@ -25,6 +25,8 @@ pub(super) enum Scope {
     Cluster,
     /// In the controller's own namespace.
     Namespace,
+    /// In the namespace `default`, where events about cluster-wide objects are kept.
+    Default,
     /// On the object of this name there.
     Object(&'static str),
     /// On the objects of this name in any namespace.
@@ -48,16 +50,17 @@ const fn need(group: &'static str, resource: &'static str, verbs: &'static [&'st
 
 /// Everything that leading takes. The chart's roles grant just this, beside what admission takes for its certificate and
 /// registration; it watches NodePools and policies as well, and does without where it may not.
-pub(super) const NEEDS: [Need; 12] = [
+pub(super) const NEEDS: [Need; 13] = [
     need("karpenter.sh", "nodepools", &["list", "watch", "patch"], Scope::Cluster),
     need("karpenter.sh", "nodeclaims", &["list", "watch", "patch", "delete"], Scope::Cluster),
     need("", "nodes", &["list", "watch", "patch"], Scope::Cluster),
     need("", "pods", &["list"], Scope::Cluster),
-    need("", "pods", &["list", "watch", "create", "delete"], Scope::Namespace),
+    need("", "pods", &["watch", "create", "delete"], Scope::Namespace),
     Need { vital: false, ..need("policy", "poddisruptionbudgets", &["list"], Scope::Cluster) },
     need("noderotation.io", "rotationpolicies", &["list", "watch"], Scope::Cluster),
     Need { vital: false, ..need("noderotation.io", "rotationpolicies/status", &["patch"], Scope::Cluster) },
-    Need { vital: false, ..need("events.k8s.io", "events", &["create", "patch"], Scope::Cluster) },
+    Need { vital: false, ..need("events.k8s.io", "events", &["create", "patch"], Scope::Default) },
+    Need { vital: false, ..need("events.k8s.io", "events", &["create", "patch"], Scope::Namespace) },
     need("coordination.k8s.io", "leases", &["create"], Scope::Namespace),
     need("coordination.k8s.io", "leases", &["get", "update"], Scope::Object(LEASE)),
     Need { vital: false, ..need("coordination.k8s.io", "leases", &["list"], Scope::Everywhere(LEASE)) },

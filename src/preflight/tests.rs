@@ -102,7 +102,8 @@ async fn every_fault_is_told_at_once_with_its_remedy() {
     true: the cluster does not serve nodeclaims of karpenter.sh/v1; install Karpenter 1.0 or later
     true: the cluster does not serve noderotation.io/v1alpha1; install the CustomResourceDefinition: node-rotation-controller crd | kubectl apply -f -
     true: the ServiceAccount may not delete nodeclaims; grant it in the chart's ClusterRole or Role
-    false: the ServiceAccount may not patch events; grant it in the chart's ClusterRole or Role
+    false: the ServiceAccount may not patch events in namespace default; grant it in the chart's ClusterRole or Role
+    false: the ServiceAccount may not patch events in namespace system; grant it in the chart's ClusterRole or Role
     true: the ServiceAccount may not update leases in namespace system; grant it in the chart's ClusterRole or Role
     ");
 }
@@ -137,6 +138,7 @@ async fn rights_are_asked_for_where_they_are_used() {
     for wanted in [
         json!({"group": "karpenter.sh", "resource": "nodeclaims", "verb": "delete"}),
         json!({"resource": "pods", "verb": "create", "namespace": "system"}),
+        json!({"group": "events.k8s.io", "resource": "events", "verb": "create", "namespace": "default"}),
         json!({"group": "noderotation.io", "resource": "rotationpolicies", "subresource": "status", "verb": "patch"}),
         json!({"group": "coordination.k8s.io", "resource": "leases", "verb": "update", "namespace": "system", "name": crate::leader::LEASE}),
     ] {
@@ -146,10 +148,10 @@ async fn rights_are_asked_for_where_they_are_used() {
 }
 
 /// `scope group/resource verb` for each right that a role of the chart grants.
-fn granted(role: &str, cluster: bool) -> BTreeSet<String> {
+fn granted(role: &str, scope: &str) -> BTreeSet<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("charts/node-rotation-controller/templates").join(role);
     let template = std::fs::read_to_string(file).unwrap();
-    let rules = template.split("\nrules:\n").nth(1).unwrap();
+    let rules = template.split("\nrules:\n").nth(1).unwrap().split("\n---\n").next().unwrap();
     // Whatever depends on a value counts as granted.
     let rules: Vec<&str> = rules.lines().filter(|line| !line.trim_start().starts_with("{{")).collect();
     let rules = rules.join("\n").replace("{{", "'{{").replace("}}", "}}'");
@@ -160,7 +162,7 @@ fn granted(role: &str, cluster: bool) -> BTreeSet<String> {
     let mut rights = BTreeSet::new();
     for rule in &rules {
         let named = words(rule, "resourceNames");
-        let scopes = if named.is_empty() { vec![(if cluster { "cluster" } else { "namespace" }).to_owned()] } else { named };
+        let scopes = if named.is_empty() { vec![scope.to_owned()] } else { named };
         for (group, resource) in words(rule, "apiGroups").iter().flat_map(|g| words(rule, "resources").into_iter().map(move |r| (g, r))) {
             let verbs = words(rule, "verbs");
             let right = |scope: &String| verbs.iter().map(|verb| format!("{scope} {group}/{resource} {verb}")).collect::<Vec<_>>();
@@ -178,12 +180,16 @@ fn the_chart_grants_what_is_needed_and_nothing_else() {
             let scope = match need.scope {
                 Scope::Cluster => "cluster",
                 Scope::Namespace => "namespace",
+                Scope::Default => "default",
                 Scope::Object(name) | Scope::Everywhere(name) => name,
             };
             need.verbs.iter().map(move |verb| format!("{scope} {}/{} {verb}", need.group, need.resource))
         })
         .collect();
-    let granted: BTreeSet<String> = granted("clusterrole.yaml", true).union(&granted("role.yaml", false)).cloned().collect();
+    // That of events is rendered for each of its namespaces.
+    let roles =
+        [("clusterrole.yaml", "cluster"), ("role.yaml", "namespace"), ("role-events.yaml", "namespace"), ("role-events.yaml", "default")];
+    let granted: BTreeSet<String> = roles.iter().flat_map(|(role, scope)| granted(role, scope)).collect();
     let missing: Vec<&String> = needed.difference(&granted).collect();
     assert!(missing.is_empty(), "the chart does not grant {missing:?}");
     let of_admission: BTreeSet<String> = ADMISSION
@@ -202,7 +208,7 @@ fn the_chart_grants_what_is_needed_and_nothing_else() {
 
 /// What admission takes: its certificate, its Service, its registration. Scope (the chart's template of a name, or
 /// `namespace`), resource, verbs.
-const ADMISSION: [(&str, &str, &[&str]); 8] = [
+const ADMISSION: [(&str, &str, &[&str]); 7] = [
     ("certificateSecret", "/secrets", &["get", "list", "watch", "patch"]),
     ("namespace", "/secrets", &["create"]),
     ("webhookService", "/services", &["get"]),
@@ -210,5 +216,4 @@ const ADMISSION: [(&str, &str, &[&str]); 8] = [
     ("fullname", "admissionregistration.k8s.io/validatingwebhookconfigurations", &["get", "list", "watch", "patch"]),
     ("staticConfiguration", "admissionregistration.k8s.io/mutatingwebhookconfigurations", &["get", "list", "watch"]),
     ("staticConfiguration", "admissionregistration.k8s.io/validatingwebhookconfigurations", &["get", "list", "watch"]),
-    ("rotationpolicies.noderotation.io", "apiextensions.k8s.io/customresourcedefinitions", &["get"]),
 ];

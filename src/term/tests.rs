@@ -47,6 +47,7 @@ fn scene(cluster: Cluster) -> Scene {
         metrics: metrics.clone(),
         readiness: Readiness::default(),
         events,
+        board: Board::default(),
         settings: Settings { namespace: "system".to_owned(), ..Settings::default() },
         identity: "a".to_owned(),
         timing: Some(timing),
@@ -79,4 +80,17 @@ async fn the_stop_does_not_wait_for_an_api_server_that_is_silent() {
     stop.cancel();
     let ended = tokio::time::timeout(Duration::from_secs(1), running).await.expect("it waits for an answer");
     assert!(ended.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn a_replica_that_no_longer_leads_tells_nothing_of_pools() {
+    let Scene { candidate, metrics, .. } = scene(Cluster::Unfit);
+    metrics.leader(true);
+    metrics.gauges("p", &crate::metrics::PoolGauges::default());
+    metrics.completed("p", "success");
+    candidate.resign();
+    let told = metrics.render();
+    assert!(told.contains("noderotation_leader 0\n"), "{told}");
+    let of_pools: Vec<&str> = told.lines().filter(|line| line.contains("nodepool=\"p\"")).collect();
+    assert!(!of_pools.is_empty() && of_pools.iter().all(|line| line.contains("_total{")), "{of_pools:?}");
 }

@@ -1,7 +1,7 @@
 //! When a policy's windows open next, on the clocks of their zones and in UTC (D4).
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
 use super::report::{Opening, Schedule, SkippedWindow};
@@ -29,11 +29,30 @@ fn opening(windows: &Windows, Occurrence { open, close }: Occurrence) -> Opening
     let opener = windows.entries().iter().find(|entry| entry.contains(open));
     let zone = opener.map_or(TimeZone::UTC, |entry: &Entry| entry.zone.clone());
     let timezone = opener.map_or_else(|| "UTC".to_owned(), |entry| entry.zone_name.clone());
-    Opening { open, close, local_open: local(open, &zone), local_close: local(close, &zone), timezone }
+    let [local_open, local_close] = faces([open, close], &zone);
+    Opening { open, close, local_open, local_close, timezone }
 }
 
-fn local(at: Timestamp, zone: &TimeZone) -> String {
-    face(zone.to_datetime(at))
+/// Both on the clock of the zone. Where it is set in between, or shows one of these times twice, its face alone misleads:
+/// the first half of a repeated hour would seem to end before it begins. Then each has its offset beside it.
+fn faces(edges: [Timestamp; 2], zone: &TimeZone) -> [String; 2] {
+    let twice = |at: Timestamp| zone.to_ambiguous_timestamp(zone.to_datetime(at)).is_ambiguous();
+    let [open, close] = edges.map(|at| zone.to_offset(at));
+    let misleads = open != close || edges.into_iter().any(twice);
+    edges.map(|at| {
+        let face = face(zone.to_datetime(at));
+        if misleads { format!("{face} {}", words(zone.to_offset(at))) } else { face }
+    })
+}
+
+/// `UTC-4`, `UTC+5:30`.
+fn words(offset: Offset) -> String {
+    let sign = if offset.is_negative() { '-' } else { '+' };
+    let minutes = offset.seconds().unsigned_abs() / 60;
+    match minutes % 60 {
+        0 => format!("UTC{sign}{}", minutes / 60),
+        odd => format!("UTC{sign}{}:{odd:02}", minutes / 60),
+    }
 }
 
 fn skipped_window(skipped: Skipped) -> SkippedWindow {
@@ -44,4 +63,27 @@ fn skipped_window(skipped: Skipped) -> SkippedWindow {
 /// `Wed 2026-01-07 02:00`.
 fn face(local: DateTime) -> String {
     local.strftime("%a %Y-%m-%d %H:%M").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::zone::zone;
+
+    #[test]
+    fn an_offset_stands_beside_a_time_where_its_face_alone_misleads() {
+        let rows = [
+            ("America/New_York", "2026-11-01T05:30:00Z", "2026-11-01T06:00:00Z", "01:30 UTC-4 to 01:00 UTC-5", "the first of two"),
+            ("America/New_York", "2026-11-01T06:30:00Z", "2026-11-01T08:30:00Z", "01:30 UTC-5 to 03:30 UTC-5", "the second"),
+            ("America/New_York", "2026-11-08T06:30:00Z", "2026-11-08T08:30:00Z", "01:30 to 03:30", "a week later"),
+            ("Europe/Berlin", "2027-03-28T00:30:00Z", "2027-03-28T02:00:00Z", "01:30 UTC+1 to 04:00 UTC+2", "an hour is missing"),
+            ("Australia/Lord_Howe", "2027-04-03T14:00:00Z", "2027-04-03T16:00:00Z", "01:00 UTC+11 to 02:30 UTC+10:30", "half an hour"),
+            ("Asia/Kolkata", "2027-03-28T00:30:00Z", "2027-03-28T02:00:00Z", "06:00 to 07:30", "a clock that is never set"),
+        ];
+        for (name, open, close, expected, why) in rows {
+            let edges = [open, close].map(|at| at.parse().unwrap());
+            let times = faces(edges, &zone(name).unwrap()).map(|face| face.splitn(3, ' ').nth(2).unwrap().to_owned());
+            assert_eq!(times.join(" to "), expected, "{name}: {why}");
+        }
+    }
 }

@@ -108,7 +108,8 @@ pub struct Opening {
     pub open: Timestamp,
     /// First instant outside.
     pub close: Timestamp,
-    /// Local opening time, `Wed 2026-01-07 02:00`.
+    /// Local opening time, `Wed 2026-01-07 02:00`; with the offset, `Sun 2026-11-01 01:30 UTC-4`, where the clock is set in
+    /// between or shows one of the two times twice.
     pub local_open: String,
     /// Local closing time, in the same form.
     pub local_close: String,

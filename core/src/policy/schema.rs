@@ -21,7 +21,7 @@ use super::validate::MOST_ROTATION_CHANCES;
 use super::windows::MOST_ENTRIES;
 use super::{MaintenanceWindow, RotationPolicy, Surge, Switch};
 
-pub(super) use condition::conditions;
+pub(super) use condition::{conditions, instant};
 pub(super) use duration::{age_threshold, cooldown, positive_duration, ready_timeout, retry_backoff};
 pub(super) use label::{keys, match_node_requirements, required_keys, selector};
 

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::headroom::Shortfall;
 use crate::placeholder::Sizing;
+use crate::policy::finding::FindingCode;
 
 /// How a rotation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -210,7 +211,7 @@ pub enum Notice {
     /// A finding about the schedule.
     Finding {
         /// Its code, the event's reason.
-        code: String,
+        code: FindingCode,
         /// It blocks starts.
         fatal: bool,
         /// What is wrong and what to change.

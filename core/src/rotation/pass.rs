@@ -98,8 +98,10 @@ impl<'a> Pass<'a> {
 
     fn report(&self, activity: Activity) -> Report {
         Report {
+            policy: self.governing.clone(),
             activity,
             window_open: self.governing.as_ref().is_some_and(|g| g.windows.contains(self.now)),
+            next_window: self.governing.as_ref().and_then(|g| g.windows.current_or_next(self.now)),
             freeze_until: match self.marks.freeze {
                 Freeze::Until(until) => Some(until),
                 Freeze::None | Freeze::Unreadable(_) => None,
@@ -120,11 +122,7 @@ impl<'a> Pass<'a> {
             notices.push(Notice::FreezeUnparsable { value: value.clone() });
         }
         for finding in self.derived.iter().flat_map(|derived| &derived.findings) {
-            notices.push(Notice::Finding {
-                code: finding.code.to_string(),
-                fatal: finding.level == Level::Fatal,
-                sentence: finding.sentence.clone(),
-            });
+            notices.push(Notice::Finding { code: finding.code, fatal: finding.level == Level::Fatal, sentence: finding.sentence.clone() });
         }
         for claim in self.survey.iter().flat_map(|survey| &survey.short_lead) {
             notices.push(Notice::ShortLead { claim: claim.clone() });

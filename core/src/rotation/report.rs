@@ -1,11 +1,19 @@
 //! Why this and not that: the same value feeds gauges, log lines, status and the commands.
 
+mod json;
+mod state;
+
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::gate::Closed;
 use crate::headroom::Shortfall;
+use crate::policy::governing::Governing;
 use crate::schedule::Derived;
 use crate::selection::Survey;
+use crate::window::Occurrence;
+pub use state::State;
 
 /// What a pool is doing, or what keeps it from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,10 +55,14 @@ pub enum Activity {
 /// The view of one pool that a step formed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
+    /// The policy that it was judged by; `None` without one.
+    pub policy: Option<Arc<Governing>>,
     /// What the pool is doing.
     pub activity: Activity,
     /// A maintenance window is open.
     pub window_open: bool,
+    /// That window, or else the next one; `None` without a policy, or where none is in sight.
+    pub next_window: Option<Occurrence>,
     /// A freeze is in force until then.
     pub freeze_until: Option<Timestamp>,
     /// The standing of each claim; `None` without a policy.

@@ -107,7 +107,8 @@ fn windows(schedule: &Schedule, lines: &mut Lines) {
         None => "never closed".to_owned(),
     };
     lines.say("windows", &every);
-    if let Some(open) = &schedule.open_now {
+    // What never closes has no end to tell; the look ahead has.
+    if let Some(open) = schedule.open_now.as_ref().filter(|_| schedule.idle_gap.is_some()) {
         lines.say("open now", &format!("until {} {}, {} UTC", open.local_close, open.timezone, utc(open.close)));
     }
     let locals: Vec<String> = schedule.openings.iter().map(local).collect();

@@ -10,6 +10,7 @@ use noderotation_core::rotation::observation::Settings;
 use serde_json::Value;
 
 use super::*;
+use crate::controller::{Board, Clock};
 use crate::event::Recorder;
 use crate::leader::Lead;
 use crate::metrics::Metrics;
@@ -40,7 +41,16 @@ impl Server {
         let client = Client::new(tower::service_fn(move |request| server.clone().answer(request)), "default");
         let metrics = Metrics::new("0", "0").unwrap();
         let (events, _writer) = Recorder::new(client.clone(), "test".to_owned(), metrics.clone());
-        Context { client, metrics, events, settings: Settings::default(), owner: None, lead }
+        Context {
+            client,
+            metrics,
+            events,
+            settings: Settings::default(),
+            board: Board::default(),
+            owner: None,
+            lead,
+            clock: Clock::of_the_machine(),
+        }
     }
 
     fn asked(&self) -> Vec<String> {

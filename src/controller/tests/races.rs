@@ -108,8 +108,8 @@ async fn r12_a_placeholder_that_is_refused_is_told_once_and_tried_again() {
     for _ in 0..2 {
         assert_eq!(bench.pass(&shared).await.unwrap(), Action::requeue(Duration::from_secs(30)));
     }
-    let told = log.lines().into_iter().filter(|line| line.contains("SurgeRejected")).collect::<Vec<_>>();
-    assert!(told.len() == 1 && told[0].contains("The placeholder cannot be created: Forbidden"), "{told:?}");
+    let told = log.lines().into_iter().filter(|line| line.contains("surge placeholder rejected")).collect::<Vec<_>>();
+    assert!(told.len() == 1 && told[0].contains("detail=\"Forbidden"), "{told:?}");
     assert!(bench.api.list(PODS).is_empty());
     bench.pass(&shared).await.unwrap();
     assert_eq!(bench.api.list(PODS).len(), 1);

@@ -5,7 +5,7 @@ use tokio::sync::Notify;
 
 use super::log::Log;
 use super::*;
-use crate::controller::status;
+use crate::controller::status::Statuses;
 
 /// The status is kept, as the operator keeps it; the caches change only when a test says so.
 struct Kept {
@@ -17,8 +17,8 @@ struct Kept {
 impl Kept {
     /// Caches that show the policy, and no pool.
     fn new(bench: Bench) -> Self {
-        let mut kept =
-            Self { bench, pools: reflector::store::Writer::default(), policies: reflector::store::Writer::new(policy_resource()) };
+        let (pools, policies) = (reflector::store::Writer::default(), reflector::store::Writer::new(policy_resource()));
+        let mut kept = Self { bench, pools, policies };
         kept.pools.apply_watcher_event(&Event::Init);
         kept.pools.apply_watcher_event(&Event::InitDone);
         kept.policies.apply_watcher_event(&Event::Init);
@@ -26,7 +26,9 @@ impl Kept {
         kept.see_policy();
         let caches = Caches { policy_store: kept.policies.as_reader(), ..kept.bench.caches() };
         let (context, pools) = (Arc::clone(&kept.bench.context), kept.pools.as_reader());
-        tokio::spawn(async move { status::keep(&context, &caches, &pools, &Notify::new(), &CancellationToken::new()).await });
+        tokio::spawn(async move {
+            Statuses::new(&context, &caches, &pools).keep(&Notify::new(), &CancellationToken::new()).await;
+        });
         kept
     }
 

@@ -1,4 +1,4 @@
-//! Conditions in the status: Kubernetes' own, within bounds.
+//! Conditions and times in the status: Kubernetes' own, within bounds.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -23,4 +23,9 @@ pub(in crate::policy) fn conditions(_: &mut SchemaGenerator) -> Schema {
             },
         },
     })
+}
+
+/// An RFC 3339 time.
+pub(in crate::policy) fn instant(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "format": "date-time" })
 }

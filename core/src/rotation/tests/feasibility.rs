@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 fn codes(world: &World) -> Vec<(String, bool)> {
-    let finding = |n: &Notice| if let Notice::Finding { code, fatal, .. } = n { Some((code.clone(), *fatal)) } else { None };
+    let finding = |n: &Notice| if let Notice::Finding { code, fatal, .. } = n { Some((code.to_string(), *fatal)) } else { None };
     world.notices.iter().filter_map(finding).collect()
 }
 
