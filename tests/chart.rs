@@ -1,6 +1,7 @@
-//! The chart's values: one description of each, in values.yaml, carried into the schema and the chart's README.
+//! The chart's values: one description of each, in values.yaml, carried into the schema and the chart's README; and its rights,
+//! with the reason of each, carried from its roles into docs/rights.md.
 //!
-//! `BLESS=1` (`make chart-docs`) writes both anew; without it they must be what would be written. The schema of a policy's
+//! `BLESS=1` (`make chart-docs`) writes all three anew; without it they must be what would be written. The schema of a policy's
 //! `spec` is carried over from the CustomResourceDefinition, so that no field of either is unknown to the other.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "the whole file is a test")]
@@ -10,6 +11,7 @@ mod chart {
     pub(crate) mod describe;
     pub(crate) mod json;
     pub(crate) mod policy;
+    pub(crate) mod rights;
     pub(crate) mod table;
 }
 
@@ -20,9 +22,16 @@ use chart::describe::Descriptions;
 use serde_yaml_ng::Value;
 
 const CHART: &str = "charts/node-rotation-controller";
+const RIGHTS: &str = "docs/rights.md";
+/// The chart with its defaults, as a trial on a cluster holds it to be.
+const RENDERED: &str = "e2e/tests/e2e/chart_values/golden/defaults.yaml";
 
 fn read(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(CHART).join(file);
+    of_repository(&format!("{CHART}/{file}"))
+}
+
+fn of_repository(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -42,17 +51,27 @@ fn schema_again() -> String {
 /// The README with the table of values.
 fn readme_again() -> String {
     let table = chart::table::of(&yaml("values.yaml"), &Descriptions::read(&read("values.yaml")), &yaml("values.schema.json"));
-    chart::table::replaced(&read("README.md"), &table)
+    chart::table::replaced(&read("README.md"), "values", &table)
+}
+
+/// The page about rights with their table.
+fn rights_again() -> String {
+    chart::table::replaced(&of_repository(RIGHTS), "rights", &chart::rights::of(&of_repository(RENDERED)))
 }
 
 #[test]
-fn schema_and_readme_say_what_the_values_say() {
-    for (file, again) in [("values.schema.json", schema_again as fn() -> String), ("README.md", readme_again)] {
+fn schema_and_readme_and_the_table_of_rights_say_what_the_chart_says() {
+    let files: [(String, fn() -> String); 3] = [
+        (format!("{CHART}/values.schema.json"), schema_again),
+        (format!("{CHART}/README.md"), readme_again),
+        (RIGHTS.to_owned(), rights_again),
+    ];
+    for (file, again) in files {
         let again = again();
         if std::env::var_os("BLESS").is_some() {
-            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(CHART).join(file), &again).unwrap();
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(&file), &again).unwrap();
         }
-        assert!(read(file) == again, "{CHART}/{file} is not what values.yaml and the CRD make of it; run `make chart-docs`");
+        assert!(of_repository(&file) == again, "{file} is not what values.yaml, the CRD and the roles make of it; run `make chart-docs`");
     }
 }
 
@@ -82,6 +101,11 @@ fn the_schema_describes_every_property_and_lets_no_other_in() {
 #[test]
 fn the_alerts_ask_for_series_that_exist() {
     chart::alerts::ask_for_series_that_exist(&read("templates/prometheusrule.yaml"));
+}
+
+#[test]
+fn each_alert_has_a_paragraph_in_the_runbook() {
+    chart::alerts::have_a_paragraph_each(&read("templates/prometheusrule.yaml"), &of_repository("docs/runbook.md"));
 }
 
 #[test]

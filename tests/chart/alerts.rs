@@ -28,8 +28,21 @@ pub(crate) fn ask_for_series_that_exist(rules: &str) {
     }
 }
 
+fn names(rules: &str) -> BTreeSet<&str> {
+    rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect()
+}
+
+pub(crate) fn have_a_paragraph_each(rules: &str, runbook: &str) {
+    let paragraphs: BTreeSet<&str> = runbook.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    assert_eq!(names(rules), paragraphs, "left the alerts, right the paragraphs of the runbook");
+    // Where the link of an alert leads, which is made from its name.
+    for alert in names(rules) {
+        assert!(rules.contains(&format!("\"alert\" \"{alert}\"")), "{alert} links to another paragraph");
+    }
+}
+
 pub(crate) fn are_those_that_others_route(rules: &str) {
-    let named: BTreeSet<&str> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    let named = names(rules);
     for alert in KNOWN {
         assert!(named.contains(alert), "the alert {alert} is gone");
     }

@@ -1,4 +1,4 @@
-//! The table of values in the chart's README.
+//! The table of values in the chart's README, and where in a document a table stands.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,6 @@ use serde_yaml_ng::Value;
 
 use super::describe::{Descriptions, joined};
 use super::json;
-
-const BEGIN: &str = "<!-- values: written by `make chart-docs` -->";
-const END: &str = "<!-- end of values -->";
 
 /// A row for each value that is not a group of others.
 pub(crate) fn of(values: &Value, descriptions: &Descriptions, schema: &Value) -> String {
@@ -45,9 +42,10 @@ fn each(values: &Value, schema: &Value, path: &str, visit: &mut impl FnMut(&str,
     }
 }
 
-/// `text` with another table between the two marks.
-pub(crate) fn replaced(text: &str, table: &str) -> String {
-    let (before, rest) = text.split_once(BEGIN).unwrap_or_else(|| panic!("the README has no line {BEGIN}"));
-    let (_, after) = rest.split_once(END).unwrap_or_else(|| panic!("the README has no line {END}"));
-    format!("{before}{BEGIN}\n\n{table}\n{END}{after}")
+/// `text` with another table of these things between its two marks.
+pub(crate) fn replaced(text: &str, what: &str, table: &str) -> String {
+    let (begin, end) = (format!("<!-- {what}: written by `make chart-docs` -->"), format!("<!-- end of {what} -->"));
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("there is no line {begin}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("there is no line {end}"));
+    format!("{before}{begin}\n\n{table}\n{end}{after}")
 }

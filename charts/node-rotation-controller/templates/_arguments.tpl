@@ -4,6 +4,9 @@ The operator's command line, one flag a line; extraArgs come after it.
 {{- define "node-rotation-controller.arguments" -}}
 - run
 - --metrics-bind-address=:{{ .Values.metrics.port }}
+{{- if .Values.metrics.debugState }}
+- --debug-state
+{{- end }}
 - --health-probe-bind-address=:{{ .Values.probes.port }}
 - --leader-elect=true
 - --namespace={{ .Release.Namespace }}
