@@ -65,6 +65,11 @@ bench: ## Measure what the rules, `check` and the admission endpoint cost.
 	@$(CARGO) bench --locked -p node-rotation-controller --bench check -- --noplot
 	@$(CARGO) bench --locked -p noderotation-webhook --bench endpoint
 
+.PHONY: image
+image: ## Carry out the Dockerfile without Docker, look at the image and start it. Takes root. ARCH=arm64 only builds.
+	$(call stage,image)
+	@$(CARGO) run --locked --quiet -p e2e -- image $(if $(ARCH),--architecture $(ARCH))
+
 .PHONY: model
 model: ## Let the model checker try to break a rotation, and see that it can. DEPTH=3 WORLD='two pools' goes further.
 	$(call stage,model checker)
@@ -117,6 +122,14 @@ chart: ## Lint the chart and render it with its defaults.
 .PHONY: chart-docs
 chart-docs: ## Carry the comments of the chart's values.yaml into its schema and README.
 	@BLESS=1 $(CARGO) test --locked --quiet -p node-rotation-controller --test chart schema_and_readme
+
+.PHONY: metrics-docs
+metrics-docs: ## Write the table of docs/metrics.md from what a scrape shows.
+	@BLESS=1 $(CARGO) test --locked --quiet -p node-rotation-controller --bin node-rotation-controller the_table_of_the_page
+
+.PHONY: flags-docs
+flags-docs: ## Write the tables of docs/command-line.md from the command line.
+	@BLESS=1 $(CARGO) test --locked --quiet -p node-rotation-controller --bin node-rotation-controller the_tables_of_the_page
 
 .PHONY: docs
 docs: ## Build the documentation of the code; a broken link is an error.

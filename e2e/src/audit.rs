@@ -1,6 +1,8 @@
 //! What was asked of the API server, and by whom, from its audit log.
 
-use std::fs;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -9,20 +11,28 @@ use crate::chart;
 use crate::cluster::Cluster;
 
 /// A request that was answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Who asked.
     pub user: String,
+    /// With which program, as it says itself.
+    pub agent: String,
     /// `get`, `list`, `watch`, `create`, `patch`, `update`, `delete`, …
     pub verb: String,
-    /// Resource, with its subresource after a slash.
+    /// API group; empty for the first one.
+    pub group: String,
+    /// Resource, with its subresource after a slash; empty for what is none, such as `/version`.
     pub resource: String,
+    /// Namespace; empty for all of them, and where there is none.
+    pub namespace: String,
     /// Name of the object; empty for all of them.
     pub name: String,
     /// Path and query.
     pub uri: String,
     /// Status code of the answer.
     pub code: u64,
+    /// The role that allowed it, such as `ClusterRole "system:basic-user"`; empty when none did.
+    pub allowed_by: String,
 }
 
 impl Request {
@@ -44,13 +54,23 @@ impl Request {
         let (resource, subresource) = (text("/objectRef/resource"), text("/objectRef/subresource"));
         Some(Self {
             user: text("/user/username").to_owned(),
+            agent: text("/userAgent").to_owned(),
             verb: text("/verb").to_owned(),
+            group: text("/objectRef/apiGroup").to_owned(),
             resource: if subresource.is_empty() { resource.to_owned() } else { format!("{resource}/{subresource}") },
+            namespace: text("/objectRef/namespace").to_owned(),
             name: text("/objectRef/name").to_owned(),
             uri: text("/requestURI").to_owned(),
             code: entry.pointer("/responseStatus/code").and_then(Value::as_u64).unwrap_or_default(),
+            allowed_by: role(text("/annotations/authorization.k8s.io~1reason")).to_owned(),
         })
     }
+}
+
+/// The role in `RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "r" to ServiceAccount "a/n"`.
+fn role(reason: &str) -> &str {
+    let binding = reason.strip_prefix("RBAC: allowed by ").and_then(|binding| binding.split_once(" of "));
+    binding.and_then(|(_, role)| role.split_once(" to ")).map(|(role, _)| role).unwrap_or_default()
 }
 
 /// The log, from some moment on.
@@ -66,7 +86,7 @@ impl Audit {
     /// # Errors
     /// When the log cannot be read.
     pub fn from_now(cluster: &Cluster) -> Result<Self> {
-        Ok(Self { skip: log(cluster)?.lines().count() })
+        Ok(Self { skip: lines(&path(cluster))?.count() })
     }
 
     /// All requests since then, in the order in which they were answered.
@@ -74,7 +94,7 @@ impl Audit {
     /// # Errors
     /// When the log cannot be read.
     pub fn requests(&self, cluster: &Cluster) -> Result<Vec<Request>> {
-        Ok(log(cluster)?.lines().skip(self.skip).filter_map(Request::read).collect())
+        read_from(&path(cluster), self.skip, |_| true)
     }
 
     /// Those of the operator's ServiceAccount.
@@ -83,7 +103,7 @@ impl Audit {
     /// When the log cannot be read, or the chart is not installed.
     pub async fn of_the_operator(&self, cluster: &Cluster) -> Result<Vec<Request>> {
         let user = operator_account(cluster).await?;
-        Ok(self.requests(cluster)?.into_iter().filter(|request| request.user == user).collect())
+        read_from(&path(cluster), self.skip, |request| request.user == user)
     }
 }
 
@@ -95,9 +115,33 @@ pub async fn operator_account(cluster: &Cluster) -> Result<String> {
     Ok(format!("system:serviceaccount:{}:{}", chart::NAMESPACE, chart::service_account(cluster).await?))
 }
 
-fn log(cluster: &Cluster) -> Result<String> {
-    let path = cluster.logs().join("audit.log");
-    fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
+/// Where the log of a cluster is.
+#[must_use]
+pub fn path(cluster: &Cluster) -> PathBuf {
+    cluster.logs().join("audit.log")
+}
+
+/// Those of a log that are `wanted`, in the order in which they were answered, without ever holding all of it: that of a long
+/// run has some hundred megabytes.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read(path: &Path, wanted: impl Fn(&Request) -> bool) -> Result<Vec<Request>> {
+    read_from(path, 0, wanted)
+}
+
+fn read_from(path: &Path, skip: usize, wanted: impl Fn(&Request) -> bool) -> Result<Vec<Request>> {
+    let mut found = Vec::new();
+    for line in lines(path)?.skip(skip) {
+        found.extend(Request::read(&line?).filter(&wanted));
+    }
+    Ok(found)
+}
+
+fn lines(path: &Path) -> Result<impl Iterator<Item = Result<String>>> {
+    let reading = format!("reading {}", path.display());
+    let file = File::open(path).context(reading.clone())?;
+    Ok(BufReader::new(file).lines().map(move |line| line.context(reading.clone())))
 }
 
 #[cfg(test)]
@@ -109,7 +153,19 @@ mod tests {
         let line = r#"{"verb":"create","user":{"username":"u"},"requestURI":"/api/v1/namespaces/n/pods/p/eviction","objectRef":{"resource":"pods","subresource":"eviction","namespace":"n","name":"p"},"responseStatus":{"code":429}}"#;
         let request = Request::read(line).unwrap();
         assert_eq!(request.summary(), "create pods/eviction p: 429");
-        assert!(request.writes() && request.user == "u");
+        assert!(request.writes() && request.user == "u" && request.namespace == "n");
+    }
+
+    #[test]
+    fn who_has_allowed_it_is_read_from_the_reason() {
+        for (reason, expected) in [
+            (r#"RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "r" to ServiceAccount "a/n""#, r#"ClusterRole "r""#),
+            (r#"RBAC: allowed by RoleBinding "b/n" of Role "r" to ServiceAccount "a/n""#, r#"Role "r""#),
+            ("", ""),
+            (r#"RBAC: clusterrole.rbac.authorization.k8s.io "r" not found"#, ""),
+        ] {
+            assert_eq!(role(reason), expected, "{reason}");
+        }
     }
 
     #[test]

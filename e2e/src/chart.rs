@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::serde::Deserialize as _;
 use kube::api::Api;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Helm};
+use crate::repository;
+use crate::tool::Tool;
 
 /// Name of the release, and so of most of its objects.
 pub const RELEASE: &str = "node-rotation-controller";
@@ -20,7 +23,17 @@ pub const WEBHOOK_SERVICE: &str = "node-rotation-controller-webhook";
 /// The chart's folder.
 #[must_use]
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("charts").join(RELEASE)
+    repository::path("charts").join(RELEASE)
+}
+
+/// The objects of rendered manifests; a document of comments alone is none.
+///
+/// # Errors
+/// When one is not YAML.
+pub fn documents(rendered: &str) -> Result<Vec<Value>> {
+    let read =
+        serde_yaml_ng::Deserializer::from_str(rendered).map(|document| Value::deserialize(document).context("reading the manifests"));
+    Ok(read.collect::<Result<Vec<_>>>()?.into_iter().filter(Value::is_object).collect())
 }
 
 /// Installs the chart into a namespace that admits only restricted Pods. `values` are `name=value` pairs.
@@ -53,6 +66,18 @@ pub async fn upgrade(cluster: &Cluster, values: &[&str]) -> Result<()> {
     helm(cluster, &["upgrade", "--reset-values"], &folder(), values).await
 }
 
+/// Runs a command of this Helm that takes the chart, with these values, and returns what it prints.
+///
+/// # Errors
+/// When helm or the cluster refuses.
+pub async fn run(cluster: &Cluster, helm: Helm, command: &str, values: &Value, flags: &[&str]) -> Result<String> {
+    let path = cluster.site().data.join("chart-values.yaml");
+    std::fs::write(&path, values.to_string()).with_context(|| format!("writing {}", path.display()))?;
+    let (folder, path) = (folder().to_string_lossy().into_owned(), path.to_string_lossy().into_owned());
+    let arguments = [&[command, RELEASE, &folder, "--namespace", NAMESPACE, "--values", &path], flags].concat();
+    cluster.helm_of(helm, &arguments).await?.accepted()
+}
+
 /// Goes back to an earlier revision of the release.
 ///
 /// # Errors
@@ -80,6 +105,18 @@ async fn helm(cluster: &Cluster, command: &[&str], chart: &Path, values: &[&str]
     }
     cluster.helm(&arguments).await?.accepted()?;
     Ok(())
+}
+
+/// The chart as it is rendered for these values, which takes no cluster.
+///
+/// # Errors
+/// When helm refuses.
+pub async fn template(helm: &Tool, values: &[&str]) -> Result<String> {
+    let folder = folder();
+    let folder = folder.to_string_lossy();
+    let mut arguments = vec!["template", RELEASE, &folder, "--namespace", NAMESPACE];
+    values.iter().for_each(|value| arguments.extend(["--set", value]));
+    helm.run(&arguments, "").await?.accepted()
 }
 
 /// The arguments that the chart's Deployment gives the operator.

@@ -1,6 +1,8 @@
 //! The command line: one file a subcommand.
 
 mod demo;
+mod image;
+mod rights;
 mod up;
 
 use std::process::ExitCode;
@@ -33,19 +35,30 @@ enum Command {
     Up(up::Options),
     /// Refuse a bad policy, accept a good one, rotate a node, and show all of it.
     Demo(demo::Options),
+    /// Compare the rights that the chart grants with those that a run of all tests has used.
+    Rights(rights::Options),
+    /// Carry out the Dockerfile without Docker, look at the image and start it on a cluster.
+    Image(image::Options),
 }
 
 /// Carries out a command line.
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode> {
     // Everything that needs the network comes before the namespace, which has none.
+    if let Command::Image(options) = &arguments.command
+        && !image::before(options)?
+    {
+        return Ok(ExitCode::SUCCESS);
+    }
     let toolchain = Toolchain::ready()?;
     let operator = match &arguments.command {
         Command::Build => {
             progress(&format!("The programs of the test bed are in {}", toolchain.cache().display()));
             return Ok(ExitCode::SUCCESS);
         }
+        Command::Rights(options) => return rights::run(&toolchain, options),
         Command::Up(options) => options.operator,
-        Command::Demo(_) => true,
+        // The chart's hooks run it in the image's place.
+        Command::Demo(_) | Command::Image(_) => true,
     };
     if operator {
         operator::build()?;
@@ -68,9 +81,10 @@ async fn with_cluster(command: Command, toolchain: Toolchain, isolation: Isolati
     progress(&format!("The cluster is up, in {}.", elapsed(cluster.boot_time())));
     let work = async {
         match command {
-            Command::Build => bail!("building takes no cluster"),
+            Command::Build | Command::Rights(_) => bail!("this takes no cluster"),
             Command::Up(options) => up::run(&mut cluster, &options).await,
             Command::Demo(options) => demo::run(&mut cluster, &options).await,
+            Command::Image(_) => image::run(&cluster).await,
         }
     };
     let outcome = tokio::select! {

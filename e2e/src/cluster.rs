@@ -15,7 +15,7 @@ use crate::folder::Folder;
 use crate::kubelet::Kubelet;
 use crate::namespace::Isolation;
 use crate::operator;
-use crate::pki::ADMIN;
+use crate::pki::{ADMIN, Files};
 use crate::process::Process;
 use crate::tool::{Answer, Tool};
 
@@ -169,6 +169,20 @@ impl Cluster {
         account::kubeconfig(&self.client, &self.site, namespace, name).await
     }
 
+    /// A fresh token of a ServiceAccount.
+    ///
+    /// # Errors
+    /// When there is no such ServiceAccount.
+    pub async fn service_account_token(&self, namespace: &str, name: &str) -> Result<String> {
+        account::token(&self.client, namespace, name).await
+    }
+
+    /// The certificate of the authority that has signed the API server's.
+    #[must_use]
+    pub fn authority(&self) -> PathBuf {
+        Files::named(&self.site.keys, "ca").certificate
+    }
+
     /// A client from a kubeconfig.
     ///
     /// # Errors
@@ -195,7 +209,11 @@ impl Cluster {
         Ok(())
     }
 
-    fn tool(&self, name: &str) -> Result<Tool> {
+    /// A program of the test bed, to be run with all rights.
+    ///
+    /// # Errors
+    /// When no recipe builds it.
+    pub fn tool(&self, name: &str) -> Result<Tool> {
         Ok(Tool { program: self.site.toolchain.binary(name)?, environment: environment(&self.site) })
     }
 }

@@ -45,6 +45,12 @@ pub enum Entered {
     Elsewhere(ExitCode),
 }
 
+/// Whether this is the inner process.
+#[must_use]
+pub fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
 /// Enters a namespace of one's own where that is possible, and says so where it is not.
 ///
 /// Call it before any thread is started, and after everything that needs the network.
@@ -52,7 +58,7 @@ pub enum Entered {
 /// # Errors
 /// When the inner process cannot be started or its messages cannot be read.
 pub fn enter() -> Result<Entered> {
-    if std::env::var_os(INSIDE).is_some() {
+    if is_inside() {
         return inside().map(Entered::Here);
     }
     let Some(prefix) = isolating() else {
@@ -95,7 +101,7 @@ pub fn contained(program: &str) -> Command {
 #[must_use]
 pub fn leashed(program: &OsStr) -> Command {
     static PREFIX: OnceLock<Option<Vec<&'static str>>> = OnceLock::new();
-    if std::env::var_os(INSIDE).is_some() {
+    if is_inside() {
         return Command::new(program);
     }
     let prefix = PREFIX.get_or_init(|| usable(WITH_PARENT.to_vec(), "true"));

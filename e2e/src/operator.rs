@@ -13,6 +13,7 @@ use crate::exposition::Exposition;
 use crate::http;
 use crate::port;
 use crate::process::{Launch, Process};
+use crate::repository;
 use crate::wait::{Look, until};
 
 const BINARY: &str = "node-rotation-controller";
@@ -40,7 +41,7 @@ pub fn build() -> Result<()> {
         return Ok(());
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = repository::path("");
     let mut command = Command::new(cargo);
     command.args(["build", "--locked", "--quiet", "--bin", BINARY]).current_dir(root);
     if binary()?.parent().is_some_and(|folder| folder.ends_with("release")) {
@@ -74,14 +75,23 @@ impl Operator {
     /// # Errors
     /// When the chart is not installed or the operator cannot be started.
     pub async fn start(cluster: &Cluster, overrides: &[&str]) -> Result<Self> {
-        let [metrics, probe] = port::free()?;
         let account = chart::service_account(cluster).await?;
         let kubeconfig = cluster.service_account_kubeconfig(chart::NAMESPACE, &account).await?;
-        let mut ours = vec![
-            format!("--kubeconfig={}", kubeconfig.display()),
-            format!("--metrics-bind-address=127.0.0.1:{metrics}"),
-            format!("--health-probe-bind-address=127.0.0.1:{probe}"),
-        ];
+        let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+        let program = binary()?;
+        let environment = vec![("HOSTNAME".to_owned(), OsString::from("e2e"))];
+        let launch = |arguments| Ok(Launch { name: "operator".to_owned(), program, arguments, environment });
+        Self::start_as(cluster, &[&[kubeconfig.as_str()], overrides].concat(), launch).await
+    }
+
+    /// The same, where `launch` says how a program with these arguments is started.
+    ///
+    /// # Errors
+    /// When the chart is not installed or the operator cannot be started.
+    pub async fn start_as(cluster: &Cluster, overrides: &[&str], launch: impl FnOnce(Vec<OsString>) -> Result<Launch>) -> Result<Self> {
+        let [metrics, probe] = port::free()?;
+        let mut ours =
+            vec![format!("--metrics-bind-address=127.0.0.1:{metrics}"), format!("--health-probe-bind-address=127.0.0.1:{probe}")];
         match cluster.service_mode() {
             ServiceMode::Reachable => ours.push(format!("--webhook-bind-address={}", chart::webhook_address(cluster).await?)),
             ServiceMode::Unreachable => {
@@ -90,12 +100,7 @@ impl Operator {
         }
         ours.extend(overrides.iter().map(|argument| (*argument).to_owned()));
         let arguments = merged(chart::operator_arguments(cluster).await?, ours);
-        let launch = Launch {
-            name: "operator".to_owned(),
-            program: binary()?,
-            arguments: arguments.into_iter().map(Into::into).collect(),
-            environment: vec![("HOSTNAME".to_owned(), OsString::from("e2e"))],
-        };
+        let launch = launch(arguments.into_iter().map(Into::into).collect())?;
         Ok(Self { process: Process::start(&launch, cluster.logs())?, metrics, probe })
     }
 
@@ -172,10 +177,25 @@ impl Operator {
         Ok(Exposition::new(answer.body))
     }
 
+    /// What it says at /debug/state, for which it must have been started with `--debug-state`.
+    ///
+    /// # Errors
+    /// When it does not answer with JSON.
+    pub async fn debug_state(&self) -> Result<serde_json::Value> {
+        let answer = http::get(self.metrics, "/debug/state").await?;
+        serde_json::from_str(&answer.body).with_context(|| format!("/debug/state answers {}: {}", answer.status, answer.body))
+    }
+
     /// Where it exposes metrics.
     #[must_use]
     pub fn metrics_url(&self) -> String {
         format!("http://127.0.0.1:{}/metrics", self.metrics)
+    }
+
+    /// Process number, until it has ended and that was seen.
+    #[must_use]
+    pub fn id(&self) -> Option<u32> {
+        self.process.id()
     }
 
     /// Succeeds while it runs.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 
 use crate::chart;
+use crate::repository;
 use crate::tool::Tool;
 
 /// The file whose arrival ends the state that is used while there is no tag.
@@ -42,5 +43,5 @@ pub async fn before(folder: &Path) -> Result<(PathBuf, String)> {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    repository::path("")
 }

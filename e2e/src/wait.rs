@@ -6,6 +6,8 @@ use anyhow::{Result, bail};
 
 /// Time between two looks.
 const PERIOD: Duration = Duration::from_millis(100);
+/// The same where the time that passes is measured.
+const CLOSE: Duration = Duration::from_millis(1);
 
 /// The result of one look.
 #[derive(Debug)]
@@ -27,7 +29,19 @@ impl<T> Look<T> {
 ///
 /// # Errors
 /// At the deadline, with what was awaited and what was seen last.
-pub async fn until<T>(what: &str, deadline: Duration, mut look: impl AsyncFnMut() -> Result<Look<T>>) -> Result<T> {
+pub async fn until<T>(what: &str, deadline: Duration, look: impl AsyncFnMut() -> Result<Look<T>>) -> Result<T> {
+    every(PERIOD, what, deadline, look).await
+}
+
+/// The same with hardly any time between two looks, to measure how long it takes.
+///
+/// # Errors
+/// At the deadline, with what was awaited and what was seen last.
+pub async fn closely<T>(what: &str, deadline: Duration, look: impl AsyncFnMut() -> Result<Look<T>>) -> Result<T> {
+    every(CLOSE, what, deadline, look).await
+}
+
+async fn every<T>(period: Duration, what: &str, deadline: Duration, mut look: impl AsyncFnMut() -> Result<Look<T>>) -> Result<T> {
     let begun = Instant::now();
     loop {
         let seen = match look().await {
@@ -38,7 +52,7 @@ pub async fn until<T>(what: &str, deadline: Duration, mut look: impl AsyncFnMut(
         if begun.elapsed() >= deadline {
             bail!("waited {}s for {what}; last seen: {seen}", deadline.as_secs());
         }
-        tokio::time::sleep(PERIOD).await;
+        tokio::time::sleep(period).await;
     }
 }
 

@@ -20,15 +20,23 @@ const TOKEN_LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 /// # Errors
 /// When there is no such ServiceAccount.
 pub(crate) async fn kubeconfig(client: &kube::Client, site: &Site, namespace: &str, name: &str) -> Result<PathBuf> {
-    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
-    let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN_LIFETIME_SECONDS), ..TokenRequestSpec::default() };
-    let request = TokenRequest { spec, ..TokenRequest::default() };
-    let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
-    let status = answer.with_context(|| format!("requesting a token of ServiceAccount {namespace}/{name}"))?.status;
-    let token = status.ok_or_else(|| anyhow!("the request for a token of {namespace}/{name} was not answered"))?.token;
+    let token = token(client, namespace, name).await?;
     let path = site.keys.join(format!("{namespace}-{name}.kubeconfig"));
     let authority = Files::named(&site.keys, "ca").certificate;
     let text = kubeconfig::text(site.ports.apiserver, &authority, &Caller::Token(&token));
     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
     Ok(path)
+}
+
+/// A fresh token of a ServiceAccount.
+///
+/// # Errors
+/// When there is no such ServiceAccount.
+pub(crate) async fn token(client: &kube::Client, namespace: &str, name: &str) -> Result<String> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
+    let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN_LIFETIME_SECONDS), ..TokenRequestSpec::default() };
+    let request = TokenRequest { spec, ..TokenRequest::default() };
+    let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
+    let status = answer.with_context(|| format!("requesting a token of ServiceAccount {namespace}/{name}"))?.status;
+    Ok(status.ok_or_else(|| anyhow!("the request for a token of {namespace}/{name} was not answered"))?.token)
 }

@@ -43,8 +43,12 @@ pub fn launch(site: &Site) -> Result<Launch> {
             format!("--service-account-signing-key-file={}", site.keys.join("accounts.key").display()),
             "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
             format!("--service-cluster-ip-range={}", site.services),
+            // Longer than any run of the tests, which ask at their end what was told.
+            "--event-ttl=24h".to_owned(),
             format!("--audit-policy-file={}", policy.display()),
             format!("--audit-log-path={}", site.logs.join("audit.log").display()),
+            // One file for the whole run; by default another is begun after 100 MB.
+            "--audit-log-maxsize=0".to_owned(),
         ],
     )
 }

@@ -25,6 +25,8 @@ pub struct Recipe {
     pub manifests: &'static [&'static str],
     go_mod: &'static str,
     go_sum: &'static str,
+    /// A program of ours around the module's packages; mostly there is none.
+    program: &'static str,
 }
 
 macro_rules! module_files {
@@ -34,6 +36,7 @@ macro_rules! module_files {
 }
 
 const ETCD: (&str, &str) = module_files!("etcd");
+const GITOPS: (&str, &str) = module_files!("gitops");
 const HELM: (&str, &str) = module_files!("helm");
 const HELM3: (&str, &str) = module_files!("helm3");
 const KARPENTER: (&str, &str) = module_files!("karpenter");
@@ -51,6 +54,7 @@ pub const RECIPES: &[Recipe] = &[
         manifests: &[],
         go_mod: ETCD.0,
         go_sum: ETCD.1,
+        program: "",
     },
     Recipe {
         name: "kubernetes",
@@ -69,6 +73,7 @@ pub const RECIPES: &[Recipe] = &[
         manifests: &[],
         go_mod: KUBERNETES.0,
         go_sum: KUBERNETES.1,
+        program: "",
     },
     Recipe {
         name: "kwok",
@@ -85,6 +90,7 @@ pub const RECIPES: &[Recipe] = &[
         ],
         go_mod: KWOK.0,
         go_sum: KWOK.1,
+        program: "",
     },
     Recipe {
         name: "karpenter",
@@ -95,6 +101,7 @@ pub const RECIPES: &[Recipe] = &[
         manifests: &["kwok/charts/crds", "kwok/apis/crds"],
         go_mod: KARPENTER.0,
         go_sum: KARPENTER.1,
+        program: "",
     },
     Recipe {
         name: "helm",
@@ -105,6 +112,7 @@ pub const RECIPES: &[Recipe] = &[
         manifests: &[],
         go_mod: HELM.0,
         go_sum: HELM.1,
+        program: "",
     },
     // What most people install with still; a name of its own, beside the other.
     Recipe {
@@ -116,6 +124,19 @@ pub const RECIPES: &[Recipe] = &[
         manifests: &[],
         go_mod: HELM3.0,
         go_sum: HELM3.1,
+        program: "",
+    },
+    // After kubernetes, whose compiled packages it uses.
+    Recipe {
+        name: "gitops",
+        module: "github.com/argoproj/argo-cd/gitops-engine/v3",
+        version: "v3.6.1",
+        binaries: &[("./verdict", "verdict")],
+        link: "",
+        manifests: &[],
+        go_mod: GITOPS.0,
+        go_sum: GITOPS.1,
+        program: include_str!("../../go/gitops/verdict/main.go"),
     },
 ];
 
@@ -128,6 +149,7 @@ impl Recipe {
             hash.update(part);
             hash.update([0]);
         }
+        hash.update(self.program);
         let fingerprint: String = hash.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
         format!("{}-{}-{system}-{processor}-{fingerprint}", self.name, self.version)

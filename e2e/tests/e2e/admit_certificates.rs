@@ -1,6 +1,5 @@
 //! The endpoint's certificate and registration, when somebody edits, breaks or removes them, or keeps them instead.
 
-mod authority;
 mod others;
 mod traffic;
 
@@ -15,8 +14,8 @@ use e2e::wait::{Look, until};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
-use crate::bed::{self, Bed, SOON};
-use authority::Authority;
+use crate::authority::{Authority, Pair};
+use crate::bed::{self, Bed, SOON, series};
 
 /// Whatever is edited is repaired within this time.
 const REPAIRED: Duration = Duration::from_secs(5);
@@ -60,14 +59,6 @@ async fn event(cluster: &Cluster, namespace: &str, reason: &str, object: &str) -
         let arguments = ["get", "events", "--namespace", namespace, &selector, "--output", "jsonpath={.items[*].message}"];
         let text = cluster.kubectl(&arguments).await?.accepted()?;
         Ok(Look::from_option(Some(text).filter(|text| !text.is_empty()), "none"))
-    })
-    .await
-}
-
-async fn series(operator: &Operator, name: &str, labels: &[(&str, &str)], expected: f64) -> Result<()> {
-    until(&format!("{name} to be {expected}"), SOON, async || {
-        let value = operator.metrics().await?.value(name, labels);
-        Ok(if value == Some(expected) { Look::Done(()) } else { Look::NotYet(format!("{value:?}")) })
     })
     .await
 }
@@ -165,7 +156,7 @@ async fn a_strangers_pair_is_followed_or_refused(cluster: &Cluster) -> Result<()
     event(cluster, chart::NAMESPACE, "CertificateWaits", SECRET).await?;
     // Under another's label, with halves that do not fit: it is refused and left alone.
     let torn = async {
-        let torn = authority::Pair { key: second.key.clone(), ..first.clone() }.secret(SECRET);
+        let torn = Pair { key: second.key.clone(), ..first.clone() }.secret(SECRET);
         let labels = json!({"labels": {"app.kubernetes.io/managed-by": "somebody"}});
         patch(cluster, "secret", SECRET, "merge", &json!({"metadata": labels, "stringData": torn.get("stringData")})).await?;
         let note = event(cluster, chart::NAMESPACE, "CertificateRefused", SECRET).await?;

@@ -184,10 +184,11 @@ async fn a_hundred_syncs(cluster: &Cluster) -> Result<()> {
     let first = sync(&manifest).await?;
     let pause = |object: &DynamicObject| object.data.pointer("/spec/surge/failurePause").cloned();
     ensure!(pause(&first) == Some(json!("1h")), "the pause is derived as {:?}", pause(&first));
-    // The status is written once, and is another manager's.
-    let before = until("the status", SOON, async || {
+    // The status is another manager's. It says first that the policy is in force, and after a pass over the pool the rest.
+    let before = until("the whole status", SOON, async || {
         let object = api.get(NAME).await?;
-        let told = object.data.pointer("/status/conditions/0/reason").is_some();
+        let conditions = object.data.pointer("/status/conditions").and_then(Value::as_array);
+        let told = conditions.into_iter().flatten().any(|condition| condition.get("type") == Some(&json!("Progressing")));
         Ok(if told { Look::Done(object) } else { Look::NotYet(format!("{:?}", object.data)) })
     })
     .await?;

@@ -1,6 +1,7 @@
 //! The one cluster of all tests, and how a test is run on it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -27,11 +28,14 @@ pub(crate) struct Bed {
 struct Shared {
     runtime: Handle,
     cluster: Cluster,
+    /// A test is left out or has failed.
+    partial: AtomicBool,
 }
 
 impl Bed {
-    pub(crate) fn new(runtime: Handle, cluster: Cluster) -> Self {
-        Self { shared: Some(Arc::new(Shared { runtime, cluster })) }
+    /// `partial`: not all tests are run.
+    pub(crate) fn new(runtime: Handle, cluster: Cluster, partial: bool) -> Self {
+        Self { shared: Some(Arc::new(Shared { runtime, cluster, partial: AtomicBool::new(partial) })) }
     }
 
     /// A test of this bed.
@@ -39,7 +43,21 @@ impl Bed {
         let shared = self.shared.clone();
         Trial::test(name, move || {
             let shared = shared.ok_or("there is no cluster")?;
-            shared.runtime.block_on(test(&shared.cluster)).map_err(|error| Failed::from(format!("{error:#}")))
+            let Err(error) = shared.runtime.block_on(test(&shared.cluster)) else {
+                return Ok(());
+            };
+            shared.partial.store(true, Ordering::Relaxed);
+            let left = shared.runtime.block_on(abandon(&shared.cluster)).err().map(|left| format!("; what it left stays: {left:#}"));
+            Err(Failed::from(format!("{error:#}{}", left.unwrap_or_default())))
+        })
+    }
+
+    /// A test that has to know whether all tests before it were run, and went well.
+    pub(crate) fn trial_of_all(&self, name: &str, test: impl AsyncFn(&Cluster, bool) -> Result<()> + Send + 'static) -> Trial {
+        let shared = self.shared.clone();
+        self.trial(name, async move |cluster: &Cluster| {
+            let all = shared.as_ref().is_some_and(|shared| !shared.partial.load(Ordering::Relaxed));
+            test(cluster, all).await
         })
     }
 
@@ -106,6 +124,16 @@ pub(crate) async fn forget(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
     Ok(())
 }
 
+/// Deletes what a failed test has left of policies and fleets, so that no other test fails by it.
+async fn abandon(cluster: &Cluster) -> Result<()> {
+    for kind in ["rotationpolicies", "nodepools"] {
+        cluster.kubectl(&["delete", kind, "--all", "--wait=false"]).await?.accepted()?;
+    }
+    let workloads = ["delete", "deployments", "--all", "--wait=false", "--namespace", e2e::fleet::NAMESPACE];
+    cluster.kubectl(&workloads).await?.accepted()?;
+    Ok(())
+}
+
 /// Waits until something can be seen of a fleet.
 pub(crate) async fn see(cluster: &Cluster, fleet: &Fleet, what: &str, so: impl Fn(&Sight) -> bool) -> Result<Sight> {
     until(&format!("{what} of {}", fleet.name), SOON, async || {
@@ -117,9 +145,22 @@ pub(crate) async fn see(cluster: &Cluster, fleet: &Fleet, what: &str, so: impl F
 
 /// Waits until a counter of completed rotations has a value.
 pub(crate) async fn counted(operator: &Operator, fleet: &Fleet, outcome: &str, expected: f64) -> Result<()> {
-    until(&format!("{outcome} to be counted {expected} times"), SOON, async || {
-        let value = operator.metrics().await?.value("noderotation_completed_total", &[("nodepool", &fleet.name), ("outcome", outcome)]);
+    series(operator, "noderotation_completed_total", &[("nodepool", &fleet.name), ("outcome", outcome)], expected).await
+}
+
+/// Waits until a series has a value.
+pub(crate) async fn series(operator: &Operator, name: &str, labels: &[(&str, &str)], expected: f64) -> Result<()> {
+    until(&format!("{name} to be {expected}"), SOON, async || {
+        let value = operator.metrics().await?.value(name, labels);
         Ok(if value == Some(expected) { Look::Done(()) } else { Look::NotYet(format!("{value:?}")) })
     })
     .await
+}
+
+/// Waits until both webhook configurations are as the operator wants them.
+pub(crate) async fn registered(operator: &Operator) -> Result<()> {
+    for kind in ["mutating", "validating"] {
+        series(operator, "noderotation_webhook_registered", &[("configuration", kind)], 1.0).await?;
+    }
+    Ok(())
 }

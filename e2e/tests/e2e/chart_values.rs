@@ -3,12 +3,14 @@
 //! A set is a row of a file. Those with `golden: true` are compared with what was rendered before; `BLESS=1` records what is
 //! rendered now.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::chart;
 use e2e::cluster::Cluster;
+use e2e::rights::{self, Right, rendered};
 use e2e::stranger;
 use e2e::tool::Answer;
 use libtest_mimic::Trial;
@@ -23,8 +25,10 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
         bed.trial("chart_values::it_has_no_lint", it_has_no_lint),
         bed.trial("chart_values::every_good_set_is_accepted_by_the_api_server", every_good_set_is_accepted_by_the_api_server),
+        bed.trial("chart_values::no_good_set_grants_what_is_not_compared", no_good_set_grants_what_is_not_compared),
         bed.trial("chart_values::every_bad_set_is_refused_with_a_sentence", every_bad_set_is_refused_with_a_sentence),
         bed.trial("chart_values::an_older_kubernetes_is_refused", an_older_kubernetes_is_refused),
+        bed.trial("chart_values::a_removal_outlasts_the_lease", a_removal_outlasts_the_lease),
     ]
 }
 
@@ -96,6 +100,18 @@ async fn every_good_set_is_accepted_by_the_api_server(cluster: &Cluster) -> Resu
     Ok(())
 }
 
+/// What is compared with the rights that were used is all that can be granted, but for names.
+async fn no_good_set_grants_what_is_not_compared(cluster: &Cluster) -> Result<()> {
+    let compared: BTreeSet<String> = rights::granted(&cluster.tool("helm")?).await?.iter().map(Right::shape).collect();
+    for row in rows("good.yaml")? {
+        let rendered = helm(cluster, &["template", RELEASE], &row.values).await?.accepted().with_context(|| row.name.clone())?;
+        let granted = rendered::rights(&rendered).with_context(|| row.name.clone())?;
+        let others: Vec<String> = granted.iter().map(Right::shape).filter(|shape| !compared.contains(shape)).collect();
+        ensure!(others.is_empty(), "{} grants what none of {:?} does: {others:?}", row.name, rights::VALUES);
+    }
+    Ok(())
+}
+
 fn golden(name: &str, rendered: &str) -> Result<()> {
     let path = folder().join("golden").join(format!("{}.yaml", name.replace(' ', "-")));
     if std::env::var_os("BLESS").is_some() {
@@ -124,5 +140,17 @@ async fn an_older_kubernetes_is_refused(cluster: &Cluster) -> Result<()> {
     helm(cluster, &["template", RELEASE, "--kube-version", "1.30.0"], "").await?.accepted()?;
     let refusal = helm(cluster, &["template", RELEASE, "--kube-version", "1.29.9"], "").await?.refused()?;
     ensure!(refusal.contains(">=1.30.0-0"), "{refusal}");
+    Ok(())
+}
+
+/// The hook waits for the lease first, and has four minutes for its work after it.
+async fn a_removal_outlasts_the_lease(cluster: &Cluster) -> Result<()> {
+    let rows = [("15s", 255), ("4m", 480), ("1m30s", 330), ("1h2m3.5s", 3964), ("2500ms", 243), ("0.1s", 241)];
+    for (lease, deadline) in rows {
+        let values = format!("leaderElection: {{ leaseDuration: {lease} }}");
+        let only = ["template", RELEASE, "--show-only", "templates/hooks/cleanup.yaml"];
+        let rendered = helm(cluster, &only, &values).await?.accepted()?;
+        ensure!(rendered.contains(&format!("activeDeadlineSeconds: {deadline}\n")), "{lease} leads to {rendered}");
+    }
     Ok(())
 }

@@ -98,34 +98,44 @@ async fn by_hand(cluster: &Cluster, fleet: &Fleet, old: &Old) -> Result<()> {
     Ok(())
 }
 
-/// What carries the release's name after it is removed, of every kind that can be listed.
 async fn nothing_else_that_was_its_own(cluster: &Cluster) -> Result<()> {
     chart::uninstall(cluster).await?;
-    let outcome = remains(cluster).await;
+    let outcome = nothing_remains(cluster).await;
     bed::free(cluster).await?;
     chart::install(cluster, &[]).await?;
-    let left = outcome?;
-    // The definition stays with the policies, and a Secret and a Lease that are used again.
+    outcome
+}
+
+/// The definition stays with the policies, and a Secret and a Lease that are used again.
+pub(crate) async fn nothing_remains(cluster: &Cluster) -> Result<()> {
     let kept: BTreeSet<&str> = [
         "CustomResourceDefinition rotationpolicies.noderotation.io",
         "Lease node-rotation-controller.noderotation.io",
         "Secret node-rotation-controller-webhook-tls",
     ]
     .into();
+    let left = remains(cluster).await?;
     let left: Vec<&String> = left.iter().filter(|name| !kept.contains(name.as_str())).collect();
     ensure!(left.is_empty(), "left after the release: {left:?}");
     Ok(())
 }
 
+/// What carries the release's name after it is removed, of every kind that can be listed.
 async fn remains(cluster: &Cluster) -> Result<Vec<String>> {
     let kinds = "serviceaccounts,secrets,configmaps,services,pods,deployments,replicasets,jobs,leases,poddisruptionbudgets,roles,rolebindings,\
                  clusterroles,clusterrolebindings,priorityclasses,customresourcedefinitions,mutatingwebhookconfigurations,\
                  validatingwebhookconfigurations";
-    let text = cluster.kubectl(&["get", kinds, "--namespace", chart::NAMESPACE, "--output", "json"]).await?.accepted()?;
-    let list: Value = serde_json::from_str(&text)?;
-    let items = list.get("items").and_then(Value::as_array).into_iter().flatten();
-    let text = |object: &Value, path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let named = items.map(|item| (text(item, "/kind"), text(item, "/metadata/name"), text(item, "/metadata/deletionTimestamp")));
-    let ours = named.filter(|(_, name, deleted)| deleted.is_empty() && (name.contains("node-rotation") || name.contains("noderotation")));
-    Ok(ours.map(|(kind, name, _)| format!("{kind} {name}")).collect())
+    let mut left = BTreeSet::new();
+    // In the other one are the rights for events about what has no namespace.
+    for namespace in [chart::NAMESPACE, "default"] {
+        let text = cluster.kubectl(&["get", kinds, "--namespace", namespace, "--output", "json"]).await?.accepted()?;
+        let list: Value = serde_json::from_str(&text)?;
+        let items = list.get("items").and_then(Value::as_array).into_iter().flatten();
+        let text = |object: &Value, path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let named = items.map(|item| (text(item, "/kind"), text(item, "/metadata/name"), text(item, "/metadata/deletionTimestamp")));
+        let ours =
+            named.filter(|(_, name, deleted)| deleted.is_empty() && (name.contains("node-rotation") || name.contains("noderotation")));
+        left.extend(ours.map(|(kind, name, _)| format!("{kind} {name}")));
+    }
+    Ok(left.into_iter().collect())
 }

@@ -11,15 +11,20 @@ mod admit_helm;
 mod admit_rules;
 mod admit_schema;
 mod admit_webhook;
+mod authority;
 mod bed;
 mod chart_values;
 mod cleanup_by_hand;
 mod definition;
+mod gitops_applies;
+mod gitops_health;
+mod install_certificates;
 mod install_chart;
 mod install_hooks;
 mod install_removes;
 mod install_upgrades;
 mod leave_nothing;
+mod rights;
 mod rotate_by_two;
 mod rotate_completes;
 mod rotate_drains;
@@ -32,6 +37,9 @@ mod rotate_survives;
 mod rotate_sweeps;
 mod rotate_writes_little;
 mod scene;
+mod tell_events;
+mod tell_everything;
+mod tell_status;
 
 use std::process::ExitCode;
 
@@ -71,7 +79,8 @@ fn run(mut arguments: Arguments) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting a runtime")?;
     runtime.spawn(end_when_interrupted(isolation.clone()));
     let cluster = runtime.block_on(boot(toolchain, isolation))?;
-    let bed = Bed::new(runtime.handle().clone(), cluster);
+    let partial = arguments.filter.is_some() || !arguments.skip.is_empty();
+    let bed = Bed::new(runtime.handle().clone(), cluster, partial);
     let conclusion = libtest_mimic::run(&arguments, trials(&bed));
     runtime.block_on(bed.into_cluster()?.close(!conclusion.has_failed()))?;
     Ok(conclusion.exit_code())
@@ -98,14 +107,22 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rotate_sweeps::trials,
         rotate_by_two::trials,
         rotate_writes_little::trials,
+        tell_status::trials,
+        tell_events::trials,
         leave_nothing::trials,
         cleanup_by_hand::trials,
+        gitops_health::trials,
+        gitops_applies::trials,
+        install_certificates::trials,
         install_hooks::trials,
         install_upgrades::trials,
-        // One of them looks at what all the others did.
+        // One of them looks at what the others did.
         install_chart::trials,
-        // Last: a removal takes its rights from an operator that still runs.
+        // After those that look for a right that is missing: a removal takes its rights from an operator that still runs.
         install_removes::trials,
+        // Last: they look at what all the others did.
+        tell_everything::trials,
+        rights::trials,
     ];
     modules.iter().flat_map(|module| module(bed)).collect()
 }

@@ -4,14 +4,15 @@ use anyhow::{Context as _, Result, ensure};
 use e2e::audit::Audit;
 use e2e::chart;
 use e2e::cluster::Cluster;
-use e2e::fleet::{self, CPU, Fleet};
+use e2e::fleet::{CPU, Fleet};
 use e2e::sight::Sight;
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, counted, finish, operator, see};
 use crate::scene::{
-    Old, annotate, change, delete, grant_nodes, held_in_pending, hold, measured, release, replaced, told, withhold_nodes_beside,
+    Old, allocatable, annotate, change, delete, grant_nodes, guest, held_in_pending, hold, measured, release, replaced, told,
+    withhold_nodes_beside,
 };
 
 /// A resource that no machine has of its own accord.
@@ -158,33 +159,4 @@ async fn resources_of_placeholder(cluster: &Cluster, sight: &Sight) -> Result<Va
     let arguments = ["get", "pod", &placeholder.name, "--namespace", chart::NAMESPACE, "--output", path];
     let resources = cluster.kubectl(&arguments).await?.accepted()?;
     serde_json::from_str(&resources).with_context(|| format!("reading {resources:?}"))
-}
-
-/// Lets a node have so much of a resource, as a device plugin does.
-async fn allocatable(cluster: &Cluster, node: &str, resource: &str, amount: &str) -> Result<()> {
-    let patch = json!({"status": {"allocatable": {resource: amount}, "capacity": {resource: amount}}}).to_string();
-    cluster.kubectl(&["patch", "node", node, "--subresource=status", "--type=merge", "--patch", &patch]).await?.accepted()?;
-    Ok(())
-}
-
-/// A Pod on the one node of the fleet that nobody makes again once it is evicted.
-async fn guest(cluster: &Cluster, fleet: &Fleet, resources: &Value) -> Result<()> {
-    let name = format!("{}-guest", fleet.name);
-    let pod = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": fleet::NAMESPACE},
-        "spec": {
-            "terminationGracePeriodSeconds": 1,
-            "nodeSelector": {"karpenter.sh/nodepool": fleet.name},
-            "tolerations": [{"key": fleet::LABEL, "operator": "Equal", "value": fleet.name, "effect": "NoSchedule"}],
-            "containers": [{"name": "work", "image": "registry.k8s.io/pause:3.10", "resources": resources}],
-        },
-    });
-    cluster.apply(&pod.to_string()).await?.accepted()?;
-    cluster
-        .kubectl(&["wait", "pod", &name, "--namespace", fleet::NAMESPACE, "--for=jsonpath={.status.phase}=Running", "--timeout=90s"])
-        .await?
-        .accepted()?;
-    Ok(())
 }

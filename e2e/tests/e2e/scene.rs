@@ -8,6 +8,9 @@ use e2e::operator::Operator;
 use e2e::sight::{Claim, Sight};
 use e2e::story::{self, Happening};
 use e2e::wait::{Look, until};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 use serde_json::{Value, json};
 
 use crate::bed::{SOON, see};
@@ -221,4 +224,46 @@ pub(crate) fn placeholder(namespace: &str, fleet: &Fleet, claim: &str) -> Value 
             }],
         },
     })
+}
+
+/// Lets a node have so much of a resource, as a device plugin does.
+pub(crate) async fn allocatable(cluster: &Cluster, node: &str, resource: &str, amount: &str) -> Result<()> {
+    let patch = json!({"status": {"allocatable": {resource: amount}, "capacity": {resource: amount}}}).to_string();
+    cluster.kubectl(&["patch", "node", node, "--subresource=status", "--type=merge", "--patch", &patch]).await?.accepted()?;
+    Ok(())
+}
+
+/// A Pod on the one node of the fleet that nobody makes again once it is evicted.
+pub(crate) async fn guest(cluster: &Cluster, fleet: &Fleet, resources: &Value) -> Result<()> {
+    let name = format!("{}-guest", fleet.name);
+    let pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": fleet::NAMESPACE},
+        "spec": {
+            "terminationGracePeriodSeconds": 1,
+            "nodeSelector": {"karpenter.sh/nodepool": fleet.name},
+            "tolerations": [{"key": fleet::LABEL, "operator": "Equal", "value": fleet.name, "effect": "NoSchedule"}],
+            "containers": [{"name": "work", "image": "registry.k8s.io/pause:3.10", "resources": resources}],
+        },
+    });
+    cluster.apply(&pod.to_string()).await?.accepted()?;
+    cluster
+        .kubectl(&["wait", "pod", &name, "--namespace", fleet::NAMESPACE, "--for=jsonpath={.status.phase}=Running", "--timeout=90s"])
+        .await?
+        .accepted()?;
+    Ok(())
+}
+
+/// A window of every week that does not open before a test is over.
+pub(crate) fn far_off(start: &str, end: &str) -> Result<Value> {
+    let day = far_off_day()?.weekday().to_monday_zero_offset();
+    let day =
+        usize::try_from(day).ok().and_then(|day| ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].get(day)).context("no such day")?;
+    Ok(json!({"timezone": "UTC", "days": [day], "start": start, "end": end}))
+}
+
+/// The day on which it opens next.
+pub(crate) fn far_off_day() -> Result<Date> {
+    Ok(Timestamp::now().to_zoned(TimeZone::UTC).date().checked_add(3.days())?)
 }

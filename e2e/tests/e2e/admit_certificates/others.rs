@@ -9,15 +9,13 @@ use e2e::cluster::Cluster;
 use e2e::stranger;
 use e2e::wait::{Look, until};
 use libtest_mimic::Trial;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::authority::{Authority, Pair};
-use super::{DWELL, KINDS, ended, event, object, operator, patch, series, traffic};
-use crate::bed::{Bed, SOON};
+use super::{DWELL, KINDS, ended, event, object, operator, traffic};
+use crate::authority::{self, Authority, Pair};
+use crate::bed::{Bed, SOON, registered, series};
 
 const SECRET: &str = "node-rotation-controller-webhook-cert-manager";
-/// Name of the configurations that the chart fills in.
-const STATIC: &str = "node-rotation-controller-static";
 const BY_CERT_MANAGER: &str = "certificates.mode=certManager";
 const NOT_AFTER: &str = "noderotation_certificate_not_after_timestamp";
 
@@ -66,11 +64,7 @@ async fn what_cannot_work_is_refused_by_the_chart(cluster: &Cluster) -> Result<(
 
 /// The documents of a rendered chart.
 async fn rendered(cluster: &Cluster, values: &[&str]) -> Result<Vec<Value>> {
-    use k8s_openapi::serde::Deserialize as _;
-    let text = template(cluster, values).await?.accepted()?;
-    serde_yaml_ng::Deserializer::from_str(&text)
-        .map(|document| Value::deserialize(document).context("reading the rendered chart"))
-        .collect()
+    chart::documents(&template(cluster, values).await?.accepted()?)
 }
 
 fn field<'a>(object: &'a Value, pointer: &str) -> &'a str {
@@ -98,11 +92,6 @@ async fn the_chart_renders_what_the_operator_would_apply(cluster: &Cluster) -> R
     ended(operator).await
 }
 
-async fn issue(cluster: &Cluster, pair: &Pair) -> Result<()> {
-    cluster.apply(&pair.secret(SECRET).to_string()).await?.accepted()?;
-    Ok(())
-}
-
 async fn cert_managers_secret_is_followed(cluster: &Cluster) -> Result<()> {
     stranger::cert_manager(cluster).await?;
     chart::upgrade(cluster, &[BY_CERT_MANAGER]).await?;
@@ -115,14 +104,14 @@ async fn cert_managers_secret_is_followed(cluster: &Cluster) -> Result<()> {
         Ok(if said { Look::Done(()) } else { Look::NotYet(readiness.body) })
     })
     .await?;
-    issue(cluster, &pairs[0]).await?;
+    pairs[0].issue(cluster, SECRET).await?;
     operator.wait_ready().await?;
     series(&operator, NOT_AFTER, &[], pairs[0].not_after).await?;
     registered(&operator).await?;
     // A renewal by the same root, then by another one, while policies are judged.
     for pair in &pairs[1..] {
         let renewed = async {
-            issue(cluster, pair).await?;
+            pair.issue(cluster, SECRET).await?;
             series(&operator, NOT_AFTER, &[], pair.not_after).await
         };
         let ((), tally) = traffic::good(cluster, renewed).await?;
@@ -132,7 +121,7 @@ async fn cert_managers_secret_is_followed(cluster: &Cluster) -> Result<()> {
     event(cluster, chart::NAMESPACE, "CertificateWaits", SECRET).await?;
     let torn = Pair { key: pairs[0].key.clone(), ..pairs[2].clone() };
     let refused = async {
-        issue(cluster, &torn).await?;
+        torn.issue(cluster, SECRET).await?;
         event(cluster, chart::NAMESPACE, "CertificateRefused", SECRET).await
     };
     let (note, tally) = traffic::good(cluster, refused).await?;
@@ -146,29 +135,9 @@ async fn cert_managers_secret_is_followed(cluster: &Cluster) -> Result<()> {
     back_to_self_signed(cluster).await
 }
 
-async fn registered(operator: &e2e::operator::Operator) -> Result<()> {
-    for kind in ["mutating", "validating"] {
-        series(operator, "noderotation_webhook_registered", &[("configuration", kind)], 1.0).await?;
-    }
-    Ok(())
-}
-
 async fn back_to_self_signed(cluster: &Cluster) -> Result<()> {
     chart::upgrade(cluster, &[]).await?;
     cluster.kubectl(&["delete", "secret", SECRET, "--namespace", chart::NAMESPACE, "--ignore-not-found"]).await?.accepted()?;
-    Ok(())
-}
-
-/// What cert-manager's injector does as soon as the configurations are there.
-async fn inject(cluster: &Cluster, pair: &Pair) -> Result<()> {
-    for kind in KINDS {
-        until(&format!("the {kind} to be rendered"), SOON, async || {
-            let bundle = k8s_openapi::ByteString(pair.root.clone().into_bytes());
-            let fill = json!([{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}]);
-            patch(cluster, kind, STATIC, "json", &fill).await.map(Look::Done)
-        })
-        .await?;
-    }
     Ok(())
 }
 
@@ -183,13 +152,13 @@ async fn registration_can_be_handed_over_and_back(cluster: &Cluster) -> Result<(
     stranger::cert_manager(cluster).await?;
     chart::upgrade(cluster, &[BY_CERT_MANAGER]).await?;
     let pair = Authority::new("only")?.pair(2040)?;
-    issue(cluster, &pair).await?;
+    pair.issue(cluster, SECRET).await?;
     let before = operator(cluster).await?;
     registered(&before).await?;
     let shells = configurations(cluster).await?;
     let handed_over = async {
         let upgrade = chart::upgrade(cluster, &[BY_CERT_MANAGER, "webhook.register=false"]);
-        tokio::try_join!(upgrade, inject(cluster, &pair))?;
+        tokio::try_join!(upgrade, pair.inject(cluster))?;
         ended(before).await?;
         let after = operator(cluster).await?;
         registered(&after).await?;
@@ -198,7 +167,7 @@ async fn registration_can_be_handed_over_and_back(cluster: &Cluster) -> Result<(
     let (operator_of_static, tally) = traffic::bad(cluster, handed_over).await?;
     ensure!(tally.accepted == 0 && tally.refused > 0, "policies went by unjudged: {tally:?}");
     let statics = configurations(cluster).await?;
-    ensure!(!statics.is_empty() && statics.split(' ').all(|name| name.ends_with(STATIC)), "{statics}");
+    ensure!(!statics.is_empty() && statics.split(' ').all(|name| name.ends_with(authority::STATIC)), "{statics}");
     let ((), tally) = traffic::bad(cluster, series(&operator_of_static, NOT_AFTER, &[], pair.not_after)).await?;
     ensure!(tally.accepted == 0, "{tally:?}");
 

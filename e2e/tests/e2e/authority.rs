@@ -2,27 +2,34 @@
 
 use anyhow::{Context as _, Result};
 use e2e::chart;
+use e2e::cluster::Cluster;
+use e2e::wait::{Look, until};
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, date_time_ymd};
 use serde_json::{Value, json};
 
+use crate::bed::SOON;
+
+/// Name of the webhook configurations that the chart fills in.
+pub(crate) const STATIC: &str = "node-rotation-controller-static";
+
 /// Can sign certificates for the endpoint.
-pub(super) struct Authority {
+pub(crate) struct Authority {
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
 /// A certificate for the endpoint.
 #[derive(Clone)]
-pub(super) struct Pair {
-    pub(super) root: String,
-    pub(super) certificate: String,
-    pub(super) key: String,
+pub(crate) struct Pair {
+    pub(crate) root: String,
+    pub(crate) certificate: String,
+    pub(crate) key: String,
     /// Unix time of its end, by which it is told from others.
-    pub(super) not_after: f64,
+    pub(crate) not_after: f64,
 }
 
 impl Authority {
-    pub(super) fn new(name: &str) -> Result<Self> {
+    pub(crate) fn new(name: &str) -> Result<Self> {
         let key = KeyPair::generate().context("making an authority's key")?;
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -32,7 +39,7 @@ impl Authority {
     }
 
     /// A certificate that ends with the year before `end`.
-    pub(super) fn pair(&self, end: i32) -> Result<Pair> {
+    pub(crate) fn pair(&self, end: i32) -> Result<Pair> {
         let name = format!("{}.{}.svc", chart::WEBHOOK_SERVICE, chart::NAMESPACE);
         let mut params = CertificateParams::new([name]).context("naming the endpoint")?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -46,8 +53,28 @@ impl Authority {
 }
 
 impl Pair {
+    /// Writes the Secret.
+    pub(crate) async fn issue(&self, cluster: &Cluster, secret: &str) -> Result<()> {
+        cluster.apply(&self.secret(secret).to_string()).await?.accepted()?;
+        Ok(())
+    }
+
+    /// What cert-manager's injector does as soon as the configurations that the chart fills in are there.
+    pub(crate) async fn inject(&self, cluster: &Cluster) -> Result<()> {
+        let bundle = k8s_openapi::ByteString(self.root.clone().into_bytes());
+        let fill = json!([{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}]).to_string();
+        for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
+            until(&format!("the {kind} to be rendered"), SOON, async || {
+                let answer = cluster.kubectl(&["patch", kind, STATIC, "--type=json", "--patch", &fill]).await?;
+                Ok(if answer.success { Look::Done(()) } else { Look::NotYet(answer.errors) })
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
     /// The Secret as cert-manager writes it.
-    pub(super) fn secret(&self, name: &str) -> Value {
+    pub(crate) fn secret(&self, name: &str) -> Value {
         json!({
             "apiVersion": "v1",
             "kind": "Secret",
