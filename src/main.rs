@@ -8,6 +8,8 @@ mod controller;
 mod event;
 mod leader;
 mod metrics;
+#[cfg(test)]
+mod pages;
 mod preflight;
 mod probe;
 #[cfg(test)]

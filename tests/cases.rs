@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// How many cases have a test. It only goes up: raise it with each case that gets its test.
-const FLOOR: usize = 109;
+const FLOOR: usize = 110;
 
 /// Where tests are.
 const FOLDERS: [&str; 9] = ["core", "cert", "manifest", "webhook", "src", "e2e", "sim", "fuzz", "tests"];
