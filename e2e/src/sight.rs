@@ -135,6 +135,13 @@ impl Sight {
         self.claims.iter().find(|claim| claim.name == name)
     }
 
+    /// The claim of the Node that the placeholder runs on, once both are seen: the lists are read one after another.
+    #[must_use]
+    pub fn surge(&self) -> Option<&Claim> {
+        let host = self.placeholders.first().filter(|pod| pod.running())?.node.as_ref()?;
+        self.claims.iter().find(|claim| claim.node.as_ref() == Some(host))
+    }
+
     /// What the rotation has written on a claim under a key of ours.
     #[must_use]
     pub fn written(&self, claim: &str, key: &str) -> Option<&str> {

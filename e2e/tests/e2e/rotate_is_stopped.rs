@@ -89,9 +89,7 @@ async fn a_freeze_holds_it_until_it_is_lifted(cluster: &Cluster) -> Result<()> {
     measured(&operator, &fleet, "noderotation_freeze_until_timestamp", |value| value == Some(4_102_444_800.0)).await?;
     grant_nodes(cluster, &fleet).await?;
     let reserved = |sight: &Sight| {
-        let host = sight.placeholders.first().filter(|pod| pod.running()).and_then(|pod| pod.node.as_ref());
-        let claim = host.and_then(|host| sight.claims.iter().find(|claim| claim.node.as_ref() == Some(host)));
-        claim.is_some_and(|claim| claim.initialized && sight.written(&old.claim, "surge-claim") == Some(&claim.name))
+        sight.surge().is_some_and(|claim| claim.initialized && sight.written(&old.claim, "surge-claim") == Some(&claim.name))
     };
     see(cluster, &fleet, "the reservation", reserved).await?;
     // Now it is sound. A pass after this moment has seen the later end of the freeze.

@@ -8,7 +8,7 @@ use e2e::sight::Sight;
 use libtest_mimic::Trial;
 
 use crate::bed::{Bed, counted, finish, operator, see};
-use crate::scene::{Old, begun_and_completed, hold, release, replaced_alone};
+use crate::scene::{Old, begun_and_completed, grant_nodes, hold, release, replaced_alone, withhold_nodes};
 
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
@@ -21,11 +21,12 @@ async fn killed_in_pending(cluster: &Cluster) -> Result<()> {
     let (first, fleet) = (operator(cluster).await?, Fleet::new("pending"));
     let before = fleet.raise(cluster).await?;
     let old = Old::of(&before)?;
+    // Without a node to be had it cannot go on before it is killed.
+    withhold_nodes(cluster, &fleet).await?;
     fleet.govern(cluster).await?;
     see(cluster, &fleet, "the placeholder", |sight| old.pending(sight)).await?;
     first.sigkill().await?;
-    let halted = Sight::of(cluster, &fleet.name).await?;
-    ensure!(!halted.mirrored() && halted.claim(&old.claim).is_some_and(|claim| !claim.deleting), "it was killed too late: {halted:?}");
+    grant_nodes(cluster, &fleet).await?;
     let second = operator(cluster).await?;
     completed_once(cluster, &fleet, &old, &before, &second).await?;
     finish(cluster, &fleet, second).await
