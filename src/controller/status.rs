@@ -22,7 +22,7 @@ use crate::controller::caches::{Caches, GuardedPool, policy_resource};
 
 /// Changes come in bursts; one look serves a burst.
 const SETTLE: Duration = Duration::from_millis(500);
-/// A look without a change, so that a write that was lost is made up for.
+/// A look without a change, and the longest pause after a write that failed.
 const PERIOD: Duration = Duration::from_secs(60);
 /// Bytes of a condition's message that the schema admits.
 const LONGEST_MESSAGE: usize = 32768;
@@ -40,6 +40,8 @@ const PROGRESSING: &str = "Progressing";
 struct Written {
     wanted: Map<String, Value>,
     kept: Value,
+    /// The version that it was written over, where there is a newer one now.
+    over: Option<String>,
 }
 
 /// Writes the status of every policy.
@@ -57,34 +59,36 @@ impl<'a> Statuses<'a> {
 
     /// Keeps every policy's status until `stop` is cancelled, and then waits for ever.
     pub(super) async fn keep(&mut self, changes: &Notify, stop: &CancellationToken) {
+        let mut failures: u32 = 0;
         while !stop.is_cancelled() {
+            let pause = failures.checked_sub(1).map_or(PERIOD, |doublings| PERIOD.min(SETTLE * 2_u32.pow(doublings.min(7))));
             tokio::select! {
                 () = changes.notified() => tokio::time::sleep(SETTLE).await,
                 () = self.context.board.changed() => tokio::time::sleep(SETTLE).await,
-                () = tokio::time::sleep(PERIOD) => {}
+                () = tokio::time::sleep(pause) => {}
                 () = stop.cancelled() => {}
             }
-            if self.caches.filled().await.is_ok() && !stop.is_cancelled() && self.write_all().await {
-                changes.notify_one();
+            if self.caches.filled().await.is_ok() && !stop.is_cancelled() {
+                failures = if self.write_all().await { failures.saturating_add(1) } else { 0 };
             }
         }
         std::future::pending().await
     }
 
-    /// Writes what differs; true if something has to be looked at again.
+    /// Writes what differs; true if a write has failed.
     async fn write_all(&mut self) -> bool {
         let facts: Vec<PoolFacts> =
             self.pools.state().iter().filter_map(|pool| pool.0.as_ref().ok()).map(|pool| self.facts(pool)).collect();
-        let mut again = false;
+        let mut failed = false;
         let summaries = summarize(&self.caches.policies(), &facts, self.context.clock.now());
         self.written.retain(|policy, _| summaries.contains_key(policy));
         for object in self.caches.policy_objects() {
             let Some(summary) = summaries.get(&object.name_any()) else {
                 continue;
             };
-            again |= self.write(&object, summary).await;
+            failed |= self.write(&object, summary).await;
         }
-        again
+        failed
     }
 
     fn facts(&self, pool: &NodePool) -> PoolFacts {
@@ -93,12 +97,16 @@ impl<'a> Statuses<'a> {
         PoolFacts { name, labels: pool.labels().clone(), rotating, report }
     }
 
-    /// Writes one status if it differs; true if the race for it was lost.
+    /// Writes one status if it differs; true if that has failed. While the cache shows what was written over, it waits: the
+    /// write would only lose against the one before it.
     async fn write(&mut self, object: &DynamicObject, summary: &Summary) -> bool {
         let status = object.data.get("status").cloned().unwrap_or(Value::Null);
         let wanted = wanted(&status, summary, self.context.clock.now());
-        let is_kept = |written: &Written| written.wanted == wanted && written.kept == status;
-        if says(&status, &wanted) || self.written.get(&object.name_any()).is_some_and(is_kept) || !self.context.lead.holds() {
+        let is_done = |written: &Written| {
+            let outdated = written.over.is_some() && written.over == object.resource_version();
+            outdated || (written.wanted == wanted && written.kept == status)
+        };
+        if says(&status, &wanted) || self.written.get(&object.name_any()).is_some_and(is_done) || !self.context.lead.holds() {
             return false;
         }
         let body = json!({ "metadata": { "resourceVersion": object.resource_version(), "uid": object.uid() }, "status": wanted });
@@ -107,7 +115,8 @@ impl<'a> Statuses<'a> {
         match api.patch_status(&object.name_any(), &PatchParams::default(), &Patch::Merge(&body)).await {
             Ok(answer) => {
                 let kept = answer.data.get("status").cloned().unwrap_or(Value::Null);
-                self.written.insert(object.name_any(), Written { wanted, kept });
+                let over = object.resource_version().filter(|version| answer.resource_version().as_ref() != Some(version));
+                self.written.insert(object.name_any(), Written { wanted, kept, over });
                 false
             }
             Err(error) => {

@@ -69,3 +69,27 @@ async fn t25_a_lost_race_for_a_status_is_no_error_and_is_made_up_for_at_once() {
     assert_eq!(kept.governs_after(1).await, Some(1), "made up for");
     assert_eq!(log.lines(), Vec::<String>::new());
 }
+
+#[tokio::test(start_paused = true)]
+async fn while_the_cache_does_not_show_a_write_the_next_one_waits() {
+    let mut kept = Kept::new(Bench::new());
+    assert_eq!(kept.governs_after(61).await, Some(0));
+    kept.see_pool();
+    assert_eq!(kept.governs_after(600).await, Some(0));
+    let writes = |kept: &Kept| kept.bench.api.writes().iter().filter(|write| write.contains(POLICIES)).count();
+    assert_eq!(writes(&kept), 1, "{:?}", kept.bench.api.writes());
+    kept.see_policy();
+    assert_eq!(kept.governs_after(61).await, Some(1));
+    assert_eq!(writes(&kept), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pause_after_a_failed_write_grows_to_a_minute() {
+    let bench = Bench::new();
+    bench.api.refuse_next("PATCH rotationpolicies/policy", 503, "ServiceUnavailable", 1000);
+    let kept = Kept::new(bench);
+    assert_eq!(kept.governs_after(600).await, None);
+    let tries = kept.bench.api.writes().iter().filter(|request| request.starts_with("PATCH rotationpolicies/policy")).count();
+    // After one minute, then seven times until a minute is reached, then one a minute.
+    assert!((15..=18).contains(&tries), "{tries}");
+}
