@@ -56,7 +56,7 @@ pub fn judge(circumstances: &Circumstances<'_>, now: Timestamp) -> Judgement {
         return Judgement { stamp: Stamp::Keep, missed: None };
     }
     let current = windows.occurrence(now);
-    if current.is_some() && windows.next_close(now).is_none() {
+    if windows.never_closes(now) {
         // One that never closes is never missed.
         let stamp = if opened == OpenedAt::Missing { Stamp::Keep } else { Stamp::Remove };
         return Judgement { stamp, missed: None };

@@ -213,7 +213,7 @@ pub struct RotationPolicyStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "instant")]
     pub next_deadline: Option<String>,
-    /// The window that is open, or else the next one.
+    /// The window that is open, or else the next one. Absent where the window never closes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_window: Option<NextWindow>,
     /// Ready: the policy is valid and uncontested. Feasible: its schedule can work for every NodePool. Progressing: a node is

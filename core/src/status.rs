@@ -76,7 +76,8 @@ pub struct Summary {
     pub reason: Reason,
     /// The sentence of that condition.
     pub message: String,
-    /// The window that is open, or else the next one; `None` for an invalid policy, or where none is in sight.
+    /// The window that is open, or else the next one; `None` for an invalid policy, where none is in sight, and for one that never
+    /// closes.
     pub next_window: Option<Occurrence>,
     /// What the passes over its pools have seen; `None` until there was one over each of them under the policy as it is.
     pub outlook: Option<Outlook>,
@@ -200,5 +201,21 @@ mod tests {
         assert_eq!(window("2026-01-07T05:59:59Z", "all"), wednesday("07"));
         assert_eq!(window("2026-01-07T06:00:00Z", "all"), wednesday("14"));
         assert_eq!(window("2026-01-07T06:00:00Z", "broken"), None);
+    }
+
+    /// Else an idle policy would be written to with each look.
+    #[test]
+    fn of_a_window_that_never_closes_nothing_is_told_that_moves() {
+        let days = json!(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]);
+        let policies = [PolicyEntry::from_object(&json!({
+            "metadata": {"name": "all"},
+            "spec": {
+                "nodePoolSelector": {},
+                "maintenanceWindows": [{"timezone": "UTC", "days": days, "start": "00:00", "end": "24:00"}]
+            }
+        }))];
+        let always = summarize(&policies, &[], at("2026-01-07T01:59:59Z"));
+        assert_eq!(always["all"].next_window, None);
+        assert_eq!(always, summarize(&policies, &[], at("2026-01-07T02:00:00Z")));
     }
 }

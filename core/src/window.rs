@@ -76,9 +76,19 @@ impl Windows {
         Upcoming::new(&self.entries, now, ahead(now, FAR))
     }
 
-    /// The occurrence that is open, or else the next one. `None` as for [`Self::next_open`].
+    /// A window is open at `now` and does not close within 400 days, as where the entries cover the week.
+    #[must_use]
+    pub fn never_closes(&self, now: Timestamp) -> bool {
+        self.contains(now) && self.next_close(now).is_none()
+    }
+
+    /// The occurrence that is open, or else the next one. `None` as for [`Self::next_open`]: of one that never closes there is
+    /// no beginning and no end to tell, and what was looked at moves with `now`.
     #[must_use]
     pub fn current_or_next(&self, now: Timestamp) -> Option<Occurrence> {
+        if self.never_closes(now) {
+            return None;
+        }
         self.occurrence(now).or_else(|| self.upcoming(now).next())
     }
 

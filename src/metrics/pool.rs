@@ -50,10 +50,12 @@ pub(super) const GAUGES: [(&str, &str, Read); 19] = [
     ("noderotation_next_deadline_timestamp", "Unix time of the nearest forceful expiry, 0 without one.", |g| g.next_deadline_timestamp),
     (
         "noderotation_next_window_start_timestamp",
-        "Unix time at which the open window began, or else the next one begins; 0 without one.",
+        "Unix time at which the open window began, or else the next one begins; 0 without one, and where it never closes.",
         |g| g.next_window_start_timestamp,
     ),
-    ("noderotation_next_window_end_timestamp", "Unix time at which that window ends; 0 without one.", |g| g.next_window_end_timestamp),
+    ("noderotation_next_window_end_timestamp", "Unix time at which that window ends; 0 without one, and where it never closes.", |g| {
+        g.next_window_end_timestamp
+    }),
     ("noderotation_schedule_infeasible", "1 while a finding keeps the pool from being rotated.", |g| flag(g.infeasible)),
 ];
 

@@ -61,7 +61,7 @@ pub struct Report {
     pub activity: Activity,
     /// A maintenance window is open.
     pub window_open: bool,
-    /// That window, or else the next one; `None` without a policy, or where none is in sight.
+    /// That window, or else the next one; `None` without a policy, where none is in sight, and for one that never closes.
     pub next_window: Option<Occurrence>,
     /// A freeze is in force until then.
     pub freeze_until: Option<Timestamp>,
