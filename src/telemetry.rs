@@ -1,14 +1,15 @@
 //! The log: JSON for machines or text for people, on standard error.
 
 mod json;
+mod words;
 
-use std::error::Error;
 use std::io::IsTerminal as _;
 
 use clap::ValueEnum;
 use tracing_subscriber::fmt::format::JsonFields;
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::{EnvFilter, fmt};
+pub(crate) use words::words;
 
 /// How a log line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,20 +54,6 @@ fn quiet(wanted: &str) -> String {
     if names_targets { wanted.to_owned() } else { format!("{wanted},kube_runtime=warn,kube_client::client::builder=off") }
 }
 
-/// An error and what it came from, in one line; some libraries repeat the source in the error itself.
-pub(crate) fn words(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let more = error.to_string();
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        source = error.source();
-    }
-    text
-}
-
 /// A panic is contained where it happens; what it said must still reach those who read the log.
 fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
@@ -88,19 +75,5 @@ mod tests {
         }
         let words = filter("--log-level", "info,kube=loud").unwrap_err();
         assert!(words.starts_with(r#"--log-level "info,kube=loud" is not a level"#), "{words}");
-    }
-
-    #[test]
-    fn an_error_is_told_with_its_sources_and_none_twice() {
-        #[derive(Debug, thiserror::Error)]
-        #[error("{said}")]
-        struct Layer {
-            said: &'static str,
-            source: Option<Box<Self>>,
-        }
-        let inner = Layer { said: "refused", source: None };
-        let middle = Layer { said: "connect: refused", source: Some(Box::new(inner)) };
-        let outer = Layer { said: "reading Secret s", source: Some(Box::new(middle)) };
-        assert_eq!(words(&outer), "reading Secret s: connect: refused");
     }
 }

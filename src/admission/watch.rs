@@ -19,6 +19,7 @@ use tracing::{info, warn};
 
 use super::Context;
 use crate::controller::WATCH_TIMEOUT_SECONDS;
+use crate::telemetry::words;
 
 /// Wakes whoever waits for `wake` with each change, for ever.
 pub(super) async fn wake(context: &Context, wake: &Notify) {
@@ -48,7 +49,7 @@ where
             Ok(Event::Init | Event::InitApply(_)) => {}
             Err(error) => {
                 if !std::mem::replace(&mut broken, true) {
-                    warn!(kind = %K::kind(&()), name, error = %error, "watch failed, trying again; it is looked at every 10 s all the same");
+                    warn!(kind = %K::kind(&()), name, error = words(&error), "watch failed, trying again; it is looked at every 10 s all the same");
                 }
             }
         }

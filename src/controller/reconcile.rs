@@ -23,6 +23,7 @@ use crate::controller::caches::{Caches, GuardedPool, NotFilled};
 use crate::controller::tell::Teller;
 use crate::controller::{Context, observe, sweep};
 use crate::event;
+use crate::telemetry::words;
 
 /// Looks that one decision may need; more would be a fault of ours.
 const LOOKS: usize = 16;
@@ -132,7 +133,7 @@ pub(crate) async fn reconcile(pool: Arc<GuardedPool>, shared: Arc<Shared>) -> Re
 pub(crate) fn after_error(pool: Arc<GuardedPool>, error: &Error, shared: Arc<Shared>) -> Action {
     let name = pool.name_any();
     let count = shared.failed(&name);
-    let source = std::error::Error::source(error).map(ToString::to_string);
+    let source = std::error::Error::source(error).map(words);
     match error {
         Error::Panicked | Error::Endless => error!(nodepool = %name, error = %error, "pass failed"),
         Error::Observe(_) | Error::Apply(_) | Error::Caches(_) | Error::Unreadable(..) | Error::TimedOut => {

@@ -19,6 +19,7 @@ use tracing::debug;
 
 use crate::controller::Context;
 use crate::controller::caches::{Caches, GuardedPool, policy_resource};
+use crate::telemetry::words;
 
 /// Changes come in bursts; one look serves a burst.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -120,7 +121,7 @@ impl<'a> Statuses<'a> {
                 false
             }
             Err(error) => {
-                debug!(policy = object.name_any(), error = %error, "status not written, trying again");
+                debug!(policy = object.name_any(), error = words(&error), "status not written, trying again");
                 true
             }
         }

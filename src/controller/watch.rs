@@ -24,6 +24,7 @@ use crate::controller::caches::{Caches, GuardedClaim, GuardedPool, policy_resour
 use crate::controller::policies::Policies;
 use crate::controller::reconcile::{self, Shared};
 use crate::controller::status::Statuses;
+use crate::telemetry::words;
 
 /// Ends the silence of a dead connection after this long at the latest.
 pub(crate) const WATCH_TIMEOUT_SECONDS: u32 = 110;
@@ -138,7 +139,7 @@ where
 }
 
 fn failed(kind: &str, error: &watcher::Error) {
-    warn!(kind, error = %error, "watch failed, trying again");
+    warn!(kind, error = words(error), "watch failed, trying again");
 }
 
 /// The pool that an object belongs to, by Karpenter's label.
