@@ -59,6 +59,11 @@ e2e: build ## Run the tests on a real cluster. ARGS='NAME' picks some.
 	@$(CARGO) test --locked -p e2e --test e2e -- $(ARGS)
 
 .PHONY: bench
+.PHONY: chaos
+chaos: build ## Rotate 300 nodes while requests to the API server go wrong. ROTATIONS=1000 goes on, SEED=7 repeats a weather.
+	$(call stage,rotations in bad weather)
+	@ROTATIONS=$(or $(ROTATIONS),300) SEED=$(SEED) $(CARGO) test --locked -p e2e --test e2e -- fault_storm
+
 bench: ## Measure what the rules, `check` and the admission endpoint cost.
 	$(call stage,benchmarks)
 	@$(CARGO) bench --locked -p noderotation-core --bench policy -- --noplot

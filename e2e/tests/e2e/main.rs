@@ -16,6 +16,7 @@ mod bed;
 mod chart_values;
 mod cleanup_by_hand;
 mod definition;
+mod fault_storm;
 mod gitops_applies;
 mod gitops_health;
 mod install_certificates;
@@ -106,6 +107,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rotate_holds_back::trials,
         rotate_sweeps::trials,
         rotate_by_two::trials,
+        fault_storm::trials,
         rotate_writes_little::trials,
         tell_status::trials,
         tell_events::trials,

@@ -1,0 +1,100 @@
+//! Rotations go on while requests go wrong, and each ends as it should. `ROTATIONS` says how many are waited for, `SEED` repeats
+//! a weather; `make chaos` has more of both.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use e2e::cluster::Cluster;
+use e2e::exposition::Exposition;
+use e2e::fleet::Fleet;
+use e2e::storm::{Storm, judge};
+use e2e::terminal::progress;
+use e2e::wait::{Look, until};
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+
+use crate::bed::{self, Bed, see};
+
+/// NodePools that are rotated side by side.
+const POOLS: usize = 6;
+/// Rotations that must have succeeded, where nobody asks for more.
+const ROTATIONS: usize = 18;
+/// The time of the last success, in a write to a NodePool.
+const LAST: &str = "/metadata/annotations/noderotation.io~1last-rotation-at";
+/// So long is the weather bad, and so long good: each gust ends the watches, and in between some come through.
+const GUST: Duration = Duration::from_secs(5);
+/// A rotation takes seconds, and in bad weather a few of them fail.
+const EACH: Duration = Duration::from_secs(30);
+
+pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
+    vec![bed.trial("fault_storm::rotations_end_well_in_bad_weather", rotations_end_well)]
+}
+
+async fn rotations_end_well(cluster: &Cluster) -> Result<()> {
+    let (seed, wanted) = (asked_for("SEED", fastrand::u64(..))?, asked_for("ROTATIONS", ROTATIONS)?);
+    let storm = Storm::gather(cluster, seed).await?;
+    let operator = bed::operator_with(cluster, &[&storm.argument()]).await?;
+    let fleets: Vec<Fleet> =
+        (1..=POOLS).map(|number| Fleet { size: 1, ready_timeout: "30s".to_owned(), ..Fleet::new(&format!("storm-{number}")) }).collect();
+    for fleet in &fleets {
+        fleet.raise(cluster).await?;
+    }
+    for fleet in &fleets {
+        cluster.apply(&policy(fleet, "1s")?.to_string()).await?.accepted()?;
+    }
+    let succeeded =
+        || storm.journal().iter().filter(|entry| entry.landed() && entry.body.pointer(LAST).is_some_and(Value::is_string)).count();
+    let patience = EACH * u32::try_from(wanted / POOLS + 4).context("ROTATIONS is too large")?;
+    let begun = Instant::now();
+    until(&format!("{wanted} rotations, SEED={seed}"), patience, async || {
+        storm.rage(begun.elapsed().as_secs() / GUST.as_secs() % 2 == 0);
+        let seen = succeeded();
+        Ok(if seen >= wanted { Look::Done(()) } else { Look::NotYet(format!("{seen}, {:?}", storm.happened())) })
+    })
+    .await?;
+    // What is under way is finished, and nothing else begins.
+    for fleet in &fleets {
+        cluster.apply(&policy(fleet, "24h")?.to_string()).await?.accepted()?;
+    }
+    storm.rage(false);
+    for fleet in &fleets {
+        at_rest(cluster, fleet).await.with_context(|| format!("SEED={seed}"))?;
+    }
+    let (tally, happened) = (judge(&storm.journal()).with_context(|| format!("SEED={seed}"))?, storm.happened());
+    progress(&format!("in bad weather, SEED={seed}: {tally:?}; {happened:?}"));
+    ensure!(tally.begun == tally.succeeded + tally.given_up, "some were lost, SEED={seed}: {tally:?}");
+    // A success whose answer was lost is not told: somebody else may have written it.
+    let told = counted(&operator.metrics().await?, &fleets, "success");
+    ensure!(format!("{told}") == tally.told.to_string(), "{told} successes were counted, SEED={seed}: {tally:?}");
+    let missing: Vec<&String> = happened.iter().filter(|(_, times)| **times == 0).map(|(way, _)| way).collect();
+    ensure!(missing.is_empty(), "the weather was too good, SEED={seed}: there was no {missing:?} in {happened:?}");
+    for fleet in &fleets {
+        bed::forget(cluster, fleet).await?;
+    }
+    let status = operator.sigterm().await?;
+    ensure!(status.success(), "the operator ended with {status} after SIGTERM");
+    Ok(())
+}
+
+fn asked_for<T: std::str::FromStr>(variable: &str, otherwise: T) -> Result<T> {
+    let Some(text) = std::env::var(variable).ok().filter(|text| !text.is_empty()) else { return Ok(otherwise) };
+    text.parse().ok().with_context(|| format!("{variable} is {text:?}; write a number"))
+}
+
+/// One rotation after the other, `pause` apart.
+fn policy(fleet: &Fleet, pause: &str) -> Result<Value> {
+    let surge = json!({"readyTimeout": fleet.ready_timeout, "cooldownAfter": pause, "failurePause": pause, "retryBackoff": "1s"});
+    fleet.policy_with(&[("/spec/surge", surge)])
+}
+
+/// Nothing is left of any rotation but its time.
+async fn at_rest(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
+    let traces = ["last-rotation-at", "last-failure-at", "window-opened-at", "state", "failed-at", "retry-count"];
+    see(cluster, fleet, "rest", |sight| sight.anchor().is_none() && sight.marks(&traces).is_empty()).await?;
+    Ok(())
+}
+
+fn counted(metrics: &Exposition, fleets: &[Fleet], outcome: &str) -> f64 {
+    let value = |fleet: &Fleet| metrics.value("noderotation_completed_total", &[("nodepool", &fleet.name), ("outcome", outcome)]);
+    fleets.iter().filter_map(value).sum()
+}
