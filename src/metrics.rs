@@ -1,6 +1,6 @@
 //! All series of this process: one registry, passed by value (D14).
 //!
-//! A counter of a pool begins at zero when the pool is first governed, so that its first rise is one; it outlives the
+//! A counter or histogram of a pool begins at zero when the pool is first governed, so that its first rise is one; it outlives the
 //! pool's gauges, so that an alert on its rise survives a misconfiguration.
 
 mod pool;
@@ -18,6 +18,9 @@ use table::Row;
 
 const OUTCOMES: [&str; 3] = ["success", "failure", "expired"];
 const PHASES: [&str; 2] = ["surge_wait", "drain"];
+const RESULTS: [&str; 2] = ["success", "error"];
+/// Why an event was not written: too many waited, the API server said no, or nothing.
+const DROPPED: [&str; 3] = ["queue", "error", "timeout"];
 
 /// Operations and verdicts that go together: what cannot be read is an error, and nothing but a new spec is refused.
 fn admissions() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -96,6 +99,12 @@ impl Metrics {
         for (operation, verdict) in admissions() {
             series.admissions.with_label_values(&[operation, verdict]);
         }
+        for result in RESULTS {
+            series.passes.with_label_values(&[result]);
+        }
+        for reason in DROPPED {
+            series.events_dropped.with_label_values(&[reason]);
+        }
         Ok(Self(Arc::new(series)))
     }
 
@@ -109,14 +118,17 @@ impl Metrics {
         String::from_utf8_lossy(&buffer).into_owned()
     }
 
-    /// Sets the gauges of a governed pool; its counters are there from the first time on, so that an increase from
-    /// nothing is an increase.
+    /// Sets the gauges of a governed pool; its counters and histograms are there from the first time on, so that an increase
+    /// from nothing is an increase.
     pub(crate) fn gauges(&self, pool: &str, gauges: &PoolGauges) {
         for (_, series, read) in &self.0.pools {
             series.with_label_values(&[pool]).set(read(gauges));
         }
         for outcome in OUTCOMES {
             self.0.completed.with_label_values(&[pool, outcome]);
+        }
+        for phase in PHASES {
+            self.0.phases.with_label_values(&[pool, phase]);
         }
         self.0.forceful_fallback.with_label_values(&[pool]);
         self.0.window_missed.with_label_values(&[pool]);

@@ -9,6 +9,7 @@ mod log;
 mod markdown;
 mod names;
 mod others;
+mod queries;
 mod source;
 mod words;
 

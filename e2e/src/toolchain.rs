@@ -124,6 +124,9 @@ impl Toolchain {
         };
         let mut arguments: Vec<&OsStr> =
             vec!["build".as_ref(), "-trimpath".as_ref(), "-ldflags".as_ref(), link.as_ref(), "-o".as_ref(), output.as_ref()];
+        if !recipe.tags.is_empty() {
+            arguments.extend([OsStr::new("-tags"), OsStr::new(recipe.tags)]);
+        }
         arguments.extend(recipe.binaries.iter().map(|(package, _)| OsStr::new(package)));
         go.run(&arguments, &label)?;
         if !recipe.manifests.is_empty() {

@@ -93,6 +93,8 @@ fn r18_counters_start_at_zero_and_outlive_the_gauges() {
     assert!(all.contains(&"noderotation_candidates{nodepool=\"p\"} 3".to_owned()));
     assert!(all.contains(&"noderotation_completed_total{nodepool=\"p\",outcome=\"expired\"} 0".to_owned()));
     assert!(all.contains(&"noderotation_forceful_fallback_total{nodepool=\"p\"} 1".to_owned()));
+    assert!(all.contains(&"noderotation_duration_seconds_count{nodepool=\"p\",phase=\"drain\"} 1".to_owned()));
+    assert!(all.contains(&"noderotation_duration_seconds_bucket{nodepool=\"p\",phase=\"surge_wait\",le=\"1\"} 0".to_owned()));
     metrics.policy_conflict("p");
     let left = lines(&metrics, "p");
     assert!(left.contains(&"noderotation_policy_conflict{nodepool=\"p\"} 1".to_owned()));
@@ -117,6 +119,19 @@ fn admissions_start_at_zero_by_operation_and_verdict() {
         assert!(line.ends_with(count), "{line}");
     }
     assert!(rendered.contains("noderotation_admission_duration_seconds_count{operation=\"update\"} 1"), "{rendered}");
+}
+
+#[test]
+fn passes_and_dropped_events_start_at_zero_by_result_and_reason() {
+    let metrics = Metrics::new("1.0.0", "2026a").unwrap();
+    metrics.reconcile("error", 0.02);
+    metrics.event_dropped("queue");
+    let rendered = metrics.render();
+    for line in ["reconcile_total{result=\"success\"} 0", "reconcile_total{result=\"error\"} 1", "events_dropped_total{reason=\"queue\"} 1"] {
+        assert!(rendered.contains(line), "{line} is not in {rendered}");
+    }
+    let untouched = rendered.lines().filter(|line| line.starts_with("noderotation_events_dropped_total") && line.ends_with(" 0"));
+    assert_eq!(untouched.count(), DROPPED.len() - 1);
 }
 
 #[test]
