@@ -38,6 +38,17 @@ impl Exposition {
         values.sum()
     }
 
+    /// Every sample: the series as it is written, and its value.
+    pub fn samples(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit_once(' '))
+    }
+
+    /// The body as it was answered.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The lines of series whose name begins so and which have the label.
     #[must_use]
     pub fn lines(&self, name: &str, label: (&str, &str)) -> Vec<&str> {
@@ -68,6 +79,14 @@ mod tests {
         assert_eq!(value("a_total", &[("nodepool", "x")]), None);
         assert_eq!(value("b", &[]), Some(1.0));
         assert_eq!(value("c", &[]), None);
+    }
+
+    #[test]
+    fn samples_are_all_lines_but_comments() {
+        let exposition = exposition();
+        let samples: Vec<_> = exposition.samples().collect();
+        assert_eq!(samples.len(), 4);
+        assert_eq!(samples.last(), Some(&("b_more", "7")));
     }
 
     #[test]

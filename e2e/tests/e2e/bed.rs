@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 pub(crate) const SOON: Duration = Duration::from_secs(90);
 /// So that a second operator need not wait long for the lease of one that was killed, nor for the end of one that is
 /// asked to stop: nobody but the API server of this cluster calls it, and no other replica takes over.
-const BRISK: [&str; 4] = ["--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s", "--shutdown-delay=0s"];
+pub(crate) const BRISK: [&str; 4] = ["--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s", "--shutdown-delay=0s"];
 
 /// The cluster; empty when tests are only listed.
 #[derive(Clone, Default)]

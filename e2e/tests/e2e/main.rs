@@ -41,6 +41,8 @@ mod scene;
 mod tell_events;
 mod tell_everything;
 mod tell_status;
+mod watch_alerts;
+mod watch_record;
 
 use std::process::ExitCode;
 
@@ -111,6 +113,8 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rotate_writes_little::trials,
         tell_status::trials,
         tell_events::trials,
+        watch_record::trials,
+        watch_alerts::trials,
         leave_nothing::trials,
         cleanup_by_hand::trials,
         gitops_health::trials,
