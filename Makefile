@@ -58,6 +58,11 @@ e2e: build ## Run the tests on a real cluster. ARGS='NAME' picks some.
 	$(call stage,tests on a real cluster)
 	@$(CARGO) test --locked -p e2e --test e2e -- $(ARGS)
 
+.PHONY: record
+record: build ## Record on a real cluster what the alerts are judged by, into e2e/recorded/. ARGS='watch_record::stuck' picks one.
+	$(call stage,recordings)
+	@RECORD=1 $(CARGO) test --locked -p e2e --test e2e -- $(or $(ARGS),watch_record)
+
 .PHONY: bench
 .PHONY: chaos
 chaos: build ## Rotate 300 nodes while requests to the API server go wrong. ROTATIONS=1000 goes on, SEED=7 repeats a weather.

@@ -32,6 +32,7 @@ pub mod pki;
 pub mod port;
 pub mod process;
 pub mod proxy;
+pub mod promtool;
 pub mod recording;
 pub mod release;
 pub mod replay;

@@ -50,6 +50,21 @@ impl Recording {
         self.series.keys().map(String::as_str)
     }
 
+    /// The names of the scrapes.
+    pub fn readings(&self) -> impl Iterator<Item = &str> {
+        self.readings.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The value of the first series whose name and labels begin so, at the scrape of that name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn value(&self, series: &str, name: &str) -> Result<f64> {
+        let found = self.at(name)?.find(|(written, value)| written.starts_with(series) && value.is_some());
+        let value = found.and_then(|(_, value)| value).with_context(|| format!("{name} shows no {series} in {self}"))?;
+        value.parse().with_context(|| format!("{series} is {value}"))
+    }
+
     /// The value of each series at the scrape of that name; `None` where it was not there.
     ///
     /// # Errors
@@ -57,9 +72,10 @@ impl Recording {
     pub fn at(&self, name: &str) -> Result<impl Iterator<Item = (&str, Option<&str>)>> {
         let column = self.readings.iter().position(|(reading, _)| reading == name);
         let column = column.with_context(|| format!("there is no reading {name} in {self}"))?;
-        Ok(self.series.iter().map(move |(series, values)| {
-            (series.as_str(), values.get(column).map(String::as_str).filter(|value| *value != ABSENT))
-        }))
+        Ok(self
+            .series
+            .iter()
+            .map(move |(series, values)| (series.as_str(), values.get(column).map(String::as_str).filter(|value| *value != ABSENT))))
     }
 
     /// From its text.
@@ -68,7 +84,8 @@ impl Recording {
     /// When it is not one.
     pub fn parse(text: &str) -> Result<Self> {
         let mut lines = text.lines();
-        let mut after = |head: &str| lines.next().and_then(|line| line.strip_prefix(head)).with_context(|| format!("no line begins with {head}"));
+        let mut after =
+            |head: &str| lines.next().and_then(|line| line.strip_prefix(head)).with_context(|| format!("no line begins with {head}"));
         let says = after("# ")?;
         let begun = after("# begun ")?.parse().context("when it was begun")?;
         let mut recording = Self::new(says, begun);

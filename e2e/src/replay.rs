@@ -141,9 +141,8 @@ impl Rules {
         let mut labels: Map<String, Value> = rule.get("labels").and_then(Value::as_object).cloned().unwrap_or_default();
         labels.extend(fire.labels.iter().map(|(name, value)| ((*name).to_owned(), json!(value))));
         let texts = rule.get("annotations").and_then(Value::as_object).into_iter().flatten();
-        let texts: Map<String, Value> = texts
-            .map(|(name, text)| (name.clone(), json!(filled(text.as_str().unwrap_or_default(), fire))))
-            .collect();
+        let texts: Map<String, Value> =
+            texts.map(|(name, text)| (name.clone(), json!(filled(text.as_str().unwrap_or_default(), fire)))).collect();
         Ok(json!({"exp_labels": labels, "exp_annotations": texts}))
     }
 }
@@ -162,11 +161,12 @@ fn filled(text: &str, fire: &Fire<'_>) -> String {
     filled
 }
 
-/// A file of tests: at the end of the play exactly these alerts fire, of all that are asked for, and no other has ever fired.
+/// A file of tests: at the end of the play exactly these alerts fire, of all that are asked for, and besides them only those
+/// that are over have ever fired.
 ///
 /// # Errors
 /// When a step names no reading, or a fire no alert.
-pub fn alerts(play: &Play<'_>, rules: &Rules, asked: &[&str], fires: &[Fire<'_>]) -> Result<Value> {
+pub fn alerts(play: &Play<'_>, rules: &Rules, asked: &[&str], fires: &[Fire<'_>], over: &[&str]) -> Result<Value> {
     let end = format!("{}m", play.minutes());
     let mut at_the_end = Vec::new();
     for alert in asked {
@@ -174,9 +174,8 @@ pub fn alerts(play: &Play<'_>, rules: &Rules, asked: &[&str], fires: &[Fire<'_>]
         at_the_end.push(json!({"eval_time": end, "alertname": alert, "exp_alerts": told}));
     }
     let ever = format!("group by (alertname) (last_over_time(ALERTS{{alertstate=\"firing\"}}[{}m]))", play.minutes() + play.every);
-    let mut fired: Vec<&str> = asked.iter().copied().filter(|alert| fires.iter().any(|fire| fire.alert == *alert)).collect();
-    fired.dedup();
-    let fired: Vec<Value> = fired.iter().map(|alert| json!({"labels": format!("{{alertname=\"{alert}\"}}"), "value": 1})).collect();
+    let fired = asked.iter().filter(|alert| fires.iter().any(|fire| fire.alert == **alert) || over.contains(alert));
+    let fired: Vec<Value> = fired.map(|alert| json!({"labels": format!("{{alertname=\"{alert}\"}}"), "value": 1})).collect();
     let test = json!({
         "interval": format!("{}m", play.every),
         "start_timestamp": play.start()?.to_string(),
@@ -187,12 +186,39 @@ pub fn alerts(play: &Play<'_>, rules: &Rules, asked: &[&str], fires: &[Fire<'_>]
     Ok(json!({"rule_files": ["rules.json"], "evaluation_interval": format!("{}m", play.every), "tests": [test]}))
 }
 
+/// A file of tests: each query has given a number at some moment while the recordings were played side by side, each reading
+/// for ten minutes.
+///
+/// # Errors
+/// When there is no recording.
+pub fn queries(recordings: &[Recording], queries: &[String]) -> Result<Value> {
+    const HELD: u32 = 10;
+    let (mut input, mut end, mut start) = (Vec::new(), 0, None);
+    for recording in recordings {
+        let steps: Vec<(&str, u32)> = recording.readings().map(|name| (name, HELD)).collect();
+        let play = Play { recording, steps: &steps, every: 1, later: 0 };
+        input.extend(play.input()?);
+        end = end.max(play.minutes());
+        start = start.max(Some(recording.begun));
+    }
+    // What is no number, such as a quantile of nothing, is not above the least one.
+    let ever = |query: &String| format!("group(last_over_time(((\n{query}\n) > -Inf)[{end}m:1m]))");
+    let asked: Vec<Value> = queries
+        .iter()
+        .map(|query| json!({"expr": ever(query), "eval_time": format!("{end}m"), "exp_samples": [{"labels": "{}", "value": 1}]}))
+        .collect();
+    let start = start.context("there is no recording")?.to_string();
+    let test = json!({"interval": "1m", "start_timestamp": start, "input_series": input, "promql_expr_test": asked});
+    Ok(json!({"rule_files": ["rules.json"], "evaluation_interval": "1m", "tests": [test]}))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn recording() -> Recording {
-        Recording::parse("# It happened.\n# begun 2027-01-15T08:00:00Z\n# readings before@0 after@7\na{pod=\"x\"} 1 2\nb{pod=\"x\"} 5 _\n").unwrap()
+        Recording::parse("# It happened.\n# begun 2027-01-15T08:00:00Z\n# readings before@0 after@7\na{pod=\"x\"} 1 2\nb{pod=\"x\"} 5 _\n")
+            .unwrap()
     }
 
     fn rules() -> Rules {
@@ -221,13 +247,13 @@ mod tests {
         let recording = recording();
         let play = Play { recording: &recording, steps: &[("after", 2)], every: 1, later: 0 };
         let fire = Fire { alert: "A", labels: &[("pod", "x")], value: "2" };
-        let file = alerts(&play, &rules(), &["A"], &[fire]).unwrap();
+        let file = alerts(&play, &rules(), &["A"], &[fire], &[]).unwrap();
         let told = json!([{"exp_labels": {"severity": "warning", "pod": "x"}, "exp_annotations": {"summary": "x has 2."}}]);
         assert_eq!(file.pointer("/tests/0/alert_rule_test/0/exp_alerts"), Some(&told));
-        let silent = alerts(&play, &rules(), &["A"], &[]).unwrap();
+        let silent = alerts(&play, &rules(), &["A"], &[], &[]).unwrap();
         assert_eq!(silent.pointer("/tests/0/alert_rule_test/0/exp_alerts"), Some(&json!([])));
         assert_eq!(silent.pointer("/tests/0/promql_expr_test/0/exp_samples"), Some(&json!([])));
-        assert!(alerts(&play, &rules(), &["B"], &[Fire { alert: "B", labels: &[], value: "" }]).is_err());
+        assert!(alerts(&play, &rules(), &["B"], &[Fire { alert: "B", labels: &[], value: "" }], &[]).is_err());
     }
 
     #[test]

@@ -127,7 +127,8 @@ fn passes_and_dropped_events_start_at_zero_by_result_and_reason() {
     metrics.reconcile("error", 0.02);
     metrics.event_dropped("queue");
     let rendered = metrics.render();
-    for line in ["reconcile_total{result=\"success\"} 0", "reconcile_total{result=\"error\"} 1", "events_dropped_total{reason=\"queue\"} 1"] {
+    for line in ["reconcile_total{result=\"success\"} 0", "reconcile_total{result=\"error\"} 1", "events_dropped_total{reason=\"queue\"} 1"]
+    {
         assert!(rendered.contains(line), "{line} is not in {rendered}");
     }
     let untouched = rendered.lines().filter(|line| line.starts_with("noderotation_events_dropped_total") && line.ends_with(" 0"));
