@@ -48,7 +48,8 @@ impl Desk {
 
 fn dropped(metrics: &Metrics) -> String {
     let text = metrics.render();
-    let lines = text.lines().filter_map(|line| line.strip_prefix("noderotation_events_dropped_total"));
+    // Each reason begins at zero.
+    let lines = text.lines().filter(|line| !line.ends_with(" 0")).filter_map(|line| line.strip_prefix("noderotation_events_dropped_total"));
     lines.collect::<Vec<_>>().join(" ")
 }
 
