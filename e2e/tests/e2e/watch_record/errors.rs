@@ -59,9 +59,9 @@ async fn refused(cluster: &Cluster, operator: &Operator, fleet: &Fleet, role: &V
 pub(super) async fn leaderless(cluster: &Cluster) -> Result<()> {
     let fleet = Fleet { size: 0, ..Fleet::new("leaderless") };
     let mut tape = Tape::new("leaderless", Keep::Alerts, "The leader is killed, and the other replica waits for the lease and takes it.");
+    let one = operator(cluster).await?;
     cluster.apply(&fleet.node_pool().to_string()).await?.accepted()?;
     fleet.govern(cluster).await?;
-    let one = operator(cluster).await?;
     measured(&one, &fleet, "noderotation_window_active", |value| value == Some(1.0)).await?;
     // Only one of the two can listen on the Service's address.
     let two = ["--webhook-bind-address=127.0.0.1:0", "--webhook-register=false"];

@@ -11,7 +11,9 @@ use crate::scene::{Old, change, delete, far_off, hold, measured, release, replac
 
 /// Two windows, one rotation in each. The windows open and close by a change of the policy, since none can be waited for.
 pub(super) async fn quiet(cluster: &Cluster) -> Result<()> {
-    let (operator, fleet) = (operator(cluster).await?, Fleet { size: 1, ..Fleet::new("quiet") });
+    // Long enough for two windows of a week ahead of its end.
+    let fleet = Fleet { size: 1, expire_after: "720h".to_owned(), ..Fleet::new("quiet") };
+    let operator = operator(cluster).await?;
     registered(&operator).await?;
     let mut tape = Tape::new("quiet", Keep::All, "Two windows, and in each of them a rotation that succeeds.");
     fleet.raise(cluster).await?;

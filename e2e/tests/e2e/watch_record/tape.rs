@@ -61,7 +61,7 @@ impl Tape {
         let ours = format!("nodepool=\"{}\"", self.situation);
         let wanted = |series: &str| {
             let of_requests =
-                ["_bucket", "_sum", "_count{", "_api_requests", "_admission_requests"].iter().any(|part| series.contains(part));
+                ["_bucket", "_sum", "_seconds_count{", "_api_requests", "_admission_requests"].iter().any(|part| series.contains(part));
             let of_others = series.contains("nodepool=\"") && !series.contains(&ours);
             series.starts_with("noderotation_") && !of_others && (self.keep == Keep::All || !of_requests)
         };
