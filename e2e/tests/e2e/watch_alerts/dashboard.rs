@@ -24,6 +24,11 @@ pub(super) async fn every_query_gives_numbers(cluster: &Cluster) -> Result<()> {
     let test = replay::queries(&super::recordings()?, &queries)?;
     let answer = super::promtool(cluster)?.test(&super::rules(cluster).await?, &[("dashboard", test)]).await?;
     ensure!(answer.success, "{}", answer.errors);
+    // And one that asks for what nobody exposes does not.
+    let renamed: Vec<String> = queries.iter().map(|query| query.replace("noderotation_leader", "noderotation_leads")).collect();
+    let test = replay::queries(&super::recordings()?, &renamed)?;
+    let answer = super::promtool(cluster)?.test(&super::rules(cluster).await?, &[("renamed", test)]).await?;
+    ensure!(answer.errors.matches("expr:").count() == 1 && answer.errors.contains("noderotation_leads"), "{}", answer.errors);
     Ok(())
 }
 
