@@ -72,6 +72,7 @@ chaos: build ## Rotate 300 nodes while requests to the API server go wrong. ROTA
 bench: ## Measure what the rules, `check` and the admission endpoint cost.
 	$(call stage,benchmarks)
 	@$(CARGO) bench --locked -p noderotation-core --bench policy -- --noplot
+	@$(CARGO) bench --locked -p noderotation-forecast --bench year -- --noplot
 	@$(CARGO) bench --locked -p node-rotation-controller --bench check -- --noplot
 	@$(CARGO) bench --locked -p noderotation-webhook --bench endpoint
 

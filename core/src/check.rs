@@ -21,7 +21,9 @@ pub use crate::doubt::Strictness;
 use crate::governance::{Governance, governance};
 use crate::karpenter::{NodeClaim, NodePool};
 use crate::resolve::PolicyEntry;
-pub use report::{ClaimReport, DerivedReport, FaultReport, Opening, PolicyReport, PoolReport, Report, Schedule, SkippedWindow};
+pub use report::{
+    ClaimReport, DerivedReport, FaultReport, FindingReport, Opening, PolicyReport, PoolReport, Report, Schedule, SkippedWindow,
+};
 
 /// What is judged together.
 #[derive(Clone, Copy, Debug)]

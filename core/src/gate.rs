@@ -23,6 +23,9 @@ pub enum Gate {
 }
 
 impl Gate {
+    /// Every gate, in the order of judgement.
+    pub const ALL: [Self; 4] = [Self::OutOfWindow, Self::Frozen, Self::CooldownAfterSuccess, Self::FailurePause];
+
     /// The name that the log line and the commands print.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -50,19 +53,27 @@ pub struct Closed {
 /// pool's own stamp was not written yet.
 #[must_use]
 pub fn first_closed(governing: &Governing, marks: &PoolMarks, failed_at: Option<Timestamp>, now: Timestamp) -> Option<Closed> {
-    if !governing.windows.contains(now) {
-        return Some(Closed { gate: Gate::OutOfWindow, until: governing.windows.next_open(now) });
-    }
-    match marks.freeze {
-        Freeze::None => {}
-        Freeze::Until(until) => return Some(Closed { gate: Gate::Frozen, until: Some(until) }),
-        Freeze::Unreadable(_) => return Some(Closed { gate: Gate::Frozen, until: None }),
-    }
-    if let Some(until) = open_again(marks.last_rotation_at, governing.cooldown_after, now) {
-        return Some(Closed { gate: Gate::CooldownAfterSuccess, until: Some(until) });
-    }
-    let last_failure = marks.last_failure_at.max(failed_at);
-    open_again(last_failure, governing.failure_pause, now).map(|until| Closed { gate: Gate::FailurePause, until: Some(until) })
+    closed(governing, marks, failed_at, now).next()
+}
+
+/// Every gate that is closed at `now`, in the order of judgement; work is done as they are asked for.
+pub fn closed<'a>(
+    governing: &'a Governing,
+    marks: &'a PoolMarks,
+    failed_at: Option<Timestamp>,
+    now: Timestamp,
+) -> impl Iterator<Item = Closed> + 'a {
+    let judge = move |gate| match gate {
+        Gate::OutOfWindow => (!governing.windows.contains(now)).then(|| governing.windows.next_open(now)),
+        Gate::Frozen => match marks.freeze {
+            Freeze::None => None,
+            Freeze::Until(until) => Some(Some(until)),
+            Freeze::Unreadable(_) => Some(None),
+        },
+        Gate::CooldownAfterSuccess => open_again(marks.last_rotation_at, governing.cooldown_after, now).map(Some),
+        Gate::FailurePause => open_again(marks.last_failure_at.max(failed_at), governing.failure_pause, now).map(Some),
+    };
+    Gate::ALL.into_iter().filter_map(move |gate| judge(gate).map(|until| Closed { gate, until }))
 }
 
 /// When `pause` after `since` ends, if it has not ended. A missing stamp counts as long ago.

@@ -22,7 +22,7 @@ pub mod report;
 pub(crate) mod reservation;
 mod rollback;
 mod start;
-mod stuck;
+pub mod stuck;
 mod surge;
 #[cfg(test)]
 mod tests;

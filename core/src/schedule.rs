@@ -159,9 +159,20 @@ fn threshold(governing: &Governing, expire_after: Duration, measures: &Measures,
 /// `t_rot_est`: what a rotation is expected to take; no estimate counts for more than the bound that cuts it off.
 #[must_use]
 pub fn estimate(governing: &Governing, termination_grace_period: Option<Duration>) -> Duration {
-    let provisioning = governing.provisioning_estimate.unwrap_or(PROVISIONING_ESTIMATE).min(governing.ready_timeout);
+    provisioning_estimate(governing).saturating_add(drain_estimate(governing, termination_grace_period))
+}
+
+/// What the surge of a rotation is expected to take: never longer than an attempt may.
+#[must_use]
+pub fn provisioning_estimate(governing: &Governing) -> Duration {
+    governing.provisioning_estimate.unwrap_or(PROVISIONING_ESTIMATE).min(governing.ready_timeout)
+}
+
+/// What a drain is expected to take: never longer than the grace period, after which Karpenter ends it by force.
+#[must_use]
+pub fn drain_estimate(governing: &Governing, termination_grace_period: Option<Duration>) -> Duration {
     let drain = governing.drain_estimate.unwrap_or(DRAIN_ESTIMATE);
-    provisioning.saturating_add(termination_grace_period.map_or(drain, |period| drain.min(period)))
+    termination_grace_period.map_or(drain, |period| drain.min(period))
 }
 
 /// Rotations of length `slot` that can start in `shortest`, the last of which may end outside.

@@ -10,6 +10,9 @@ pub(crate) enum Kind {
     RotationPolicy,
     NodePool,
     NodeClaim,
+    Node,
+    Pod,
+    PodDisruptionBudget,
     List,
     /// Something else, in words.
     Other(String),
@@ -38,7 +41,13 @@ impl Kind {
             (OURS, "RotationPolicy") => Ok(Self::RotationPolicy),
             (KARPENTERS, "NodePool") => Ok(Self::NodePool),
             (KARPENTERS, "NodeClaim") => Ok(Self::NodeClaim),
-            ("v1", "List") | (OURS, "RotationPolicyList") | (KARPENTERS, "NodePoolList" | "NodeClaimList") => Ok(Self::List),
+            ("v1", "Node") => Ok(Self::Node),
+            ("v1", "Pod") => Ok(Self::Pod),
+            ("policy/v1", "PodDisruptionBudget") => Ok(Self::PodDisruptionBudget),
+            ("v1", "List" | "NodeList" | "PodList")
+            | ("policy/v1", "PodDisruptionBudgetList")
+            | (OURS, "RotationPolicyList")
+            | (KARPENTERS, "NodePoolList" | "NodeClaimList") => Ok(Self::List),
             (_, "RotationPolicy") => Err(("apiVersion", format!("apiVersion: {version:?} has no RotationPolicy; write {OURS}"))),
             (OURS, _) => Err(("kind", format!("kind: {kind:?} is not a kind of {OURS}; write RotationPolicy"))),
             (_, "NodePool" | "NodeClaim") if group == "karpenter.sh" => {
@@ -48,6 +57,20 @@ impl Kind {
                 Err(("kind", format!("kind: {kind:?} of {version:?} is not known; did you mean RotationPolicy of {OURS}?")))
             }
             (version, kind) => Ok(Self::Other(format!("{kind} of {version}"))),
+        }
+    }
+
+    /// The kind in words, for who passes it over.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::RotationPolicy => format!("RotationPolicy of {OURS}"),
+            Self::NodePool => format!("NodePool of {KARPENTERS}"),
+            Self::NodeClaim => format!("NodeClaim of {KARPENTERS}"),
+            Self::Node => "Node of v1".to_owned(),
+            Self::Pod => "Pod of v1".to_owned(),
+            Self::PodDisruptionBudget => "PodDisruptionBudget of policy/v1".to_owned(),
+            Self::List => "List of v1".to_owned(),
+            Self::Other(words) => words.clone(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! What cannot be read is one line with file, line and column, and does not keep the rest from being read. Nothing here
 //! opens a file or knows a rule about policies, and no text is too large, too deep or too odd for an answer.
 
+mod json;
 mod kind;
 mod scalar;
 mod yaml;
@@ -10,6 +11,8 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use noderotation_core::karpenter::{NodeClaim, NodePool};
 use noderotation_core::policy::fault::one_line;
 use serde::de::DeserializeOwned;
@@ -28,10 +31,17 @@ pub struct Manifest {
     pub pools: Vec<NodePool>,
     /// NodeClaims.
     pub claims: Vec<NodeClaim>,
+    /// Nodes; none unless the whole cluster is read.
+    pub nodes: Vec<Node>,
+    /// Pods, likewise.
+    pub pods: Vec<Pod>,
+    /// PodDisruptionBudgets, likewise.
+    pub budgets: Vec<PodDisruptionBudget>,
     /// What was passed over, one line each.
     pub notes: Vec<String>,
     /// What cannot be read, one line each.
     pub errors: Vec<String>,
+    whole_cluster: bool,
 }
 
 /// An object and where it is written.
@@ -79,10 +89,16 @@ impl Located {
 }
 
 impl Manifest {
+    /// One that reads also what runs in a cluster: Nodes, Pods and PodDisruptionBudgets, which are passed over otherwise.
+    #[must_use]
+    pub fn of_a_cluster() -> Self {
+        Self { whole_cluster: true, ..Self::default() }
+    }
+
     /// Adds the objects of a text; `file` is the name under which its places are told.
     pub fn add(&mut self, file: &str, text: &str) {
         let file: Rc<str> = file.into();
-        let (documents, broken) = yaml::documents(text);
+        let (documents, broken) = json::document(text).map_or_else(|| yaml::documents(text), |document| (vec![document], None));
         for Document { value, places } in documents {
             self.place(Located { value, file: Rc::clone(&file), root: String::new(), places: Rc::new(places) });
         }
@@ -96,38 +112,42 @@ impl Manifest {
     fn place(&mut self, object: Located) {
         match Kind::of(&object.value) {
             Ok(Kind::RotationPolicy) => self.policies.push(object),
-            Ok(Kind::NodePool) => decode(&object, &mut self.pools, &mut self.errors),
-            Ok(Kind::NodeClaim) => decode(&object, &mut self.claims, &mut self.errors),
-            Ok(Kind::List) => self.items(&object),
-            Ok(Kind::Other(what)) => {
-                let note = one_line(&format!("{what} is not judged here"));
-                if !self.notes.iter().any(|other| other.starts_with(&*object.file) && other.ends_with(&note)) {
-                    self.notes.push(format!("{}: {note}", object.at("")));
-                }
-            }
+            Ok(Kind::NodePool) => decode(object, &mut self.pools, &mut self.errors),
+            Ok(Kind::NodeClaim) => decode(object, &mut self.claims, &mut self.errors),
+            Ok(Kind::Node) if self.whole_cluster => decode(object, &mut self.nodes, &mut self.errors),
+            Ok(Kind::Pod) if self.whole_cluster => decode(object, &mut self.pods, &mut self.errors),
+            Ok(Kind::PodDisruptionBudget) if self.whole_cluster => decode(object, &mut self.budgets, &mut self.errors),
+            Ok(Kind::List) => self.items(object),
+            Ok(kind) => self.pass_over(&object, &kind.words()),
             Err((field, words)) => self.errors.push(format!("{}: {words}", object.at(field))),
         }
     }
 
-    fn items(&mut self, list: &Located) {
-        let Some(items) = list.value.get("items").and_then(Value::as_array) else {
+    /// One line for all of a kind in a file.
+    fn pass_over(&mut self, object: &Located, what: &str) {
+        let note = one_line(&format!("{what} is not judged here"));
+        if !self.notes.iter().any(|other| other.starts_with(&*object.file) && other.ends_with(&note)) {
+            self.notes.push(format!("{}: {note}", object.at("")));
+        }
+    }
+
+    fn items(&mut self, mut list: Located) {
+        let Some(items) = list.value.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take) else {
             return self.errors.push(format!("{}: items: is required in a list; write the objects of the list", list.at("items")));
         };
-        for (index, value) in items.iter().enumerate() {
+        for (index, value) in items.into_iter().enumerate() {
             let field = format!("items[{index}]");
             let root = if list.root.is_empty() { field } else { format!("{}.{field}", list.root) };
-            self.place(Located { value: value.clone(), file: Rc::clone(&list.file), root, places: Rc::clone(&list.places) });
+            self.place(Located { value, file: Rc::clone(&list.file), root, places: Rc::clone(&list.places) });
         }
     }
 }
 
-fn decode<T: DeserializeOwned>(object: &Located, into: &mut Vec<T>, errors: &mut Vec<String>) {
-    match serde_json::from_value(object.value.clone()) {
+fn decode<T: DeserializeOwned>(object: Located, into: &mut Vec<T>, errors: &mut Vec<String>) {
+    let (kind, at) = (object.value.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned(), object.at(""));
+    match serde_json::from_value(object.value) {
         Ok(decoded) => into.push(decoded),
-        Err(error) => {
-            let kind = object.value.get("kind").and_then(Value::as_str).unwrap_or_default();
-            errors.push(format!("{}: cannot be read as a {kind}: {}", object.at(""), one_line(&error.to_string())));
-        }
+        Err(error) => errors.push(format!("{at}: cannot be read as a {kind}: {}", one_line(&error.to_string()))),
     }
 }
 

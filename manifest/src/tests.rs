@@ -134,3 +134,53 @@ fn kinds_are_told_apart_and_mistyped_ones_are_no_strangers() {
     file:3:1: is not an object; write apiVersion, kind, metadata and spec
     ");
 }
+
+/// A Pod, a Node and a budget as `kubectl get -o yaml` and `-o json` print them.
+const RUNNING: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}},
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}, "spec": {"containers": [], "nodeName": "n"}},
+    {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}, "status": {"disruptionsAllowed": 0}},
+    {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "c"}, "spec": {"expireAfter": "336h"}}]}"#;
+
+#[test]
+fn what_runs_in_a_cluster_is_read_by_who_asks_for_it() {
+    // A word of ours makes the reader of YAML read the same.
+    let yaml = format!("{RUNNING} # RotationPolicy");
+    for text in [RUNNING, &yaml] {
+        let mut whole = Manifest::of_a_cluster();
+        whole.add("file", text);
+        assert_eq!((whole.nodes.len(), whole.pods.len(), whole.budgets.len(), whole.claims.len()), (1, 1, 1, 1), "{whole:?}");
+        assert!(whole.notes.is_empty() && whole.errors.is_empty(), "{whole:?}");
+        let part = manifest(text);
+        assert_eq!((part.nodes.len(), part.pods.len(), part.budgets.len(), part.claims.len()), (0, 0, 0, 1));
+        assert_eq!(part.notes.len(), 3, "{:?}", part.notes);
+        assert!(part.notes[1].ends_with("Pod of v1 is not judged here"), "{:?}", part.notes);
+    }
+}
+
+#[test]
+fn json_with_a_fault_is_told_where_as_any_text_is() {
+    let rows = [
+        (r#"{"apiVersion": "v1", "apiVersion": "v1"}"#, "file:1:22: apiVersion: is there twice, first in line 1; write it once"),
+        (r#"{"apiVersion": "karpenter.sh/v1beta1", "kind": "NodeClaim"}"#, "as Karpenter 1.0 and later serve it"),
+    ];
+    for (text, end) in rows {
+        let errors = manifest(text).errors;
+        assert!(errors.len() == 1 && errors[0].ends_with(end), "{errors:?}");
+    }
+}
+
+#[test]
+fn a_place_far_down_is_told_wherever_it_is_asked_for() {
+    let list = |items: &str| format!("apiVersion: v1\nkind: List\nitems:\n{items}");
+    let broken =
+        "- apiVersion: karpenter.sh/v1\n  kind: NodeClaim\n  metadata: {name: c}\n  spec: {requirements: [{a: {b: {c: 1, c: 2}}}]}\n";
+    assert_eq!(
+        manifest(&list(broken)).errors,
+        ["file:7:40: items[0].spec.requirements[0].a.b.c: is there twice, first in line 7; write it once"]
+    );
+    let mistyped = "- apiVersion: karpenter.sh/v1\n  kind: NodePools\n- apiVersion: karpenter.sh/v1beta1\n  kind: NodePool\n";
+    let manifest = manifest(&list(mistyped));
+    assert_eq!(manifest.notes, ["file:4:3: NodePools of karpenter.sh/v1 is not judged here"]);
+    assert!(manifest.errors[0].starts_with("file:6:15: apiVersion: "), "{:?}", manifest.errors);
+}

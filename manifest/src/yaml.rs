@@ -13,8 +13,10 @@ use super::scalar::plain;
 
 /// Deeper than any object of Kubernetes.
 const DEEPEST: usize = 64;
-/// Values of one text, those that aliases repeat included.
+/// Values of a short text, those that aliases repeat included.
 const MOST_VALUES: usize = 1_000_000;
+/// `kind` and `apiVersion` of an item of a list of lists.
+const OBJECTS: usize = 5;
 
 /// Line and column, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +59,24 @@ pub(crate) struct Broken {
 }
 
 /// The documents of a text up to where it breaks, if it does.
+///
+/// Every field of every object has its place only where the text breaks or speaks of a policy. Of anything else no more than
+/// the place of each object is ever told, and to write down those of a million fields takes longer than to read them.
 pub(crate) fn documents(text: &str) -> (Vec<Document>, Option<Broken>) {
-    let mut loader = Loader { parser: Parser::new_from_str(text), anchors: HashMap::new(), values: 0, places: BTreeMap::new() };
+    if !text.contains("RotationPolicy")
+        && let (documents, None) = load(text, OBJECTS)
+    {
+        return (documents, None);
+    }
+    load(text, DEEPEST)
+}
+
+/// The documents with the places down to a depth.
+fn load(text: &str, placed: usize) -> (Vec<Document>, Option<Broken>) {
+    let (anchors, places) = (HashMap::new(), BTreeMap::new());
+    // Each value that is written takes a letter at least.
+    let most = MOST_VALUES.max(text.len());
+    let mut loader = Loader { parser: Parser::new_from_str(text), anchors, values: 0, most, places, placed };
     let mut documents = Vec::new();
     let broken = loader.load(&mut documents).err();
     (documents, broken)
@@ -69,7 +87,11 @@ struct Loader<'a> {
     /// What an alias stands for, and how many values that is.
     anchors: HashMap<usize, (Value, usize)>,
     values: usize,
+    /// No text has more, unless by aliases.
+    most: usize,
     places: BTreeMap<String, Place>,
+    /// Fields further down have no place.
+    placed: usize,
 }
 
 impl<'a> Loader<'a> {
@@ -128,8 +150,8 @@ impl<'a> Loader<'a> {
             | Event::SequenceEnd
             | Event::MappingEnd => (0, Value::Null),
         };
-        if self.values > MOST_VALUES {
-            return Err(broken(span, format!("has more than {MOST_VALUES} values, those that aliases repeat included")));
+        if self.values > self.most {
+            return Err(broken(span, format!("has more than {} values, those that aliases repeat included", self.most)));
         }
         if anchor > 0 {
             self.anchors.insert(anchor, (value.clone(), self.values - before + 1));
@@ -143,7 +165,13 @@ impl<'a> Loader<'a> {
         };
         self.values = self.values.saturating_add(*size);
         // Before it is copied: copies of copies grow without end.
-        if self.values > MOST_VALUES { Ok(Value::Null) } else { Ok(value.clone()) }
+        if self.values > self.most { Ok(Value::Null) } else { Ok(value.clone()) }
+    }
+
+    fn note(&mut self, depth: usize, path: &str, span: Span) {
+        if depth < self.placed {
+            self.places.insert(path.to_owned(), span.into());
+        }
     }
 
     fn list(&mut self, tag: Option<&Tag>, span: Span, path: &str, depth: usize) -> Result<Value, Broken> {
@@ -154,8 +182,8 @@ impl<'a> Loader<'a> {
             if matches!(event, Event::SequenceEnd | Event::StreamEnd) {
                 return Ok(Value::Array(items));
             }
-            let path = format!("{path}[{}]", items.len());
-            self.places.insert(path.clone(), span.into());
+            let path = if depth < self.placed { format!("{path}[{}]", items.len()) } else { String::new() };
+            self.note(depth, &path, span);
             items.push(self.value(event, span, &path, depth + 1)?);
         }
     }
@@ -183,14 +211,18 @@ impl<'a> Loader<'a> {
                 merged.push((self.value(event, value_span, path, depth + 1)?, value_span));
                 continue;
             }
-            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let path = match path {
+                _ if depth >= self.placed => String::new(),
+                "" => key.clone(),
+                path => format!("{path}.{key}"),
+            };
             if object.contains_key(&key) {
                 let first = self.places.get(&path).copied().unwrap_or_default();
                 return Err(broken(span, format!("{path}: is there twice, first in line {}; write it once", first.line)));
             }
             // A list or an object begins in the next line; its key is what people look for.
             let place = if matches!(event, Event::Scalar(..)) { value_span } else { span };
-            self.places.insert(path.clone(), place.into());
+            self.note(depth, &path, place);
             let value = self.value(event, value_span, &path, depth + 1)?;
             object.insert(key, value);
         }

@@ -45,14 +45,26 @@ pub(super) fn overdue(rotation: &Rotation<'_>, governing: &Governing) -> bool {
     governing.forceful_fallback && !rotation.pass.marks.frozen() && left.is_some_and(|left| left <= BUFFER)
 }
 
-/// Time until the last chance: the deadline, or the end of the window if no other opens before the deadline, since
-/// after that the node would expire at a time that nobody chose. `None`: the claim never expires.
+/// The first whole second after `now` at which a surge would come too late, as the windows of `now` have it; `None` where
+/// the policy does not ask for a drain then, or where that is so already.
+pub(super) fn due_at(governing: &Governing, deadline: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+    let last = last_chance(governing, deadline.filter(|_| governing.forceful_fallback)?, now);
+    let at = last.checked_sub(governing.ready_timeout.saturating_add(BUFFER)).ok()?;
+    at.checked_add(Duration::from_secs(1)).ok().filter(|at| *at > now)
+}
+
+/// Time until the last chance. `None`: the claim never expires.
 fn left(governing: &Governing, deadline: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
-    let (windows, deadline) = (&governing.windows, deadline?);
+    Some(last_chance(governing, deadline?, now).duration_since(now).try_into().unwrap_or_default())
+}
+
+/// The deadline, or the end of the window if no other opens before the deadline, since after that the node would expire at
+/// a time that nobody chose.
+fn last_chance(governing: &Governing, deadline: Timestamp, now: Timestamp) -> Timestamp {
+    let windows = &governing.windows;
     let opens_again = windows.next_open(now).is_some_and(|open| open < deadline);
     let close = windows.next_close(now).filter(|_| !opens_again);
-    let last = close.map_or(deadline, |close| close.min(deadline));
-    Some(last.duration_since(now).try_into().unwrap_or_default())
+    close.map_or(deadline, |close| close.min(deadline))
 }
 
 /// Begins a rotation that has no surge: anchor and mirror in one write, then the claim, then the delete.

@@ -1,6 +1,7 @@
 //! Why this and not that: the same value feeds gauges, log lines, status and the commands.
 
 mod json;
+mod next_look;
 mod state;
 
 use std::sync::Arc;

@@ -45,6 +45,33 @@ pub(super) fn notice(close_up: &CloseUp, claim: &NodeClaim) -> Seen<Notice> {
     Seen::Continue(Notice::DrainStuck { claim: claim.name_any(), waits_for: waits_for.join("; ") })
 }
 
+/// What would hold up the drain of a node now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holds {
+    /// PodDisruptionBudgets that cover a Pod of the node and allow no eviction, as `namespace/name`, sorted.
+    pub budgets: Vec<String>,
+    /// Pods that Karpenter does not evict, since they ask not to be disrupted, as `namespace/name`, sorted.
+    pub pods: Vec<String>,
+}
+
+/// What would hold up the drain of the node that `pods` run on, as `budgets` are now.
+#[must_use]
+pub fn holds<'a>(pods: impl IntoIterator<Item = &'a Pod>, budgets: &[PodDisruptionBudget]) -> Holds {
+    let work: Vec<&Pod> = pods.into_iter().filter(|pod| placeholder::is_workload(pod)).collect();
+    let forbidding = budgets.iter().filter(|budget| work.iter().any(|pod| forbids(budget, pod)));
+    let mut holds = Holds {
+        budgets: forbidding.map(full_name).collect(),
+        pods: work.iter().filter(|pod| is_protected(pod)).map(|pod| full_name(*pod)).collect(),
+    };
+    holds.budgets.sort();
+    holds.pods.sort();
+    holds
+}
+
+fn is_protected(pod: &Pod) -> bool {
+    pod.annotations().get(DO_NOT_DISRUPT).map(String::as_str) == Some("true")
+}
+
 /// How far Karpenter has come, by the conditions that newer versions keep on the claim.
 fn phase(claim: &NodeClaim) -> Option<&'static str> {
     let known = |type_: &str| claim.status.as_ref().is_some_and(|status| status.conditions.iter().any(|c| c.type_ == type_));
@@ -87,8 +114,7 @@ fn full_name(object: &impl ResourceExt) -> String {
 }
 
 fn described(pod: &Pod) -> String {
-    let protected = pod.annotations().get(DO_NOT_DISRUPT).map(String::as_str) == Some("true");
-    let why = match (pod.metadata.deletion_timestamp.is_some(), protected) {
+    let why = match (pod.metadata.deletion_timestamp.is_some(), is_protected(pod)) {
         (true, _) => " (terminating)",
         (false, true) => " (do-not-disrupt)",
         (false, false) => "",
