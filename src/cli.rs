@@ -3,6 +3,7 @@
 mod check;
 mod cleanup;
 mod crd;
+mod plan;
 mod run;
 mod source;
 mod version;
@@ -27,6 +28,8 @@ enum Command {
     Run(Box<run::Options>),
     /// Judge policies in files before they are applied, as the admission endpoint and the controller would.
     Check(check::Options),
+    /// Tell which node is rotated when, from files or from a cluster, and what a policy would change.
+    Plan(plan::Options),
     /// List the marks and placeholders that no rotation owns, or with --all every trace on the cluster, and remove them with --apply.
     Cleanup(cleanup::Options),
     /// Print the CustomResourceDefinition of RotationPolicy, or bring the cluster's up to date.
@@ -43,6 +46,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match arguments.command {
         Command::Run(options) => run::run(*options)?,
         Command::Check(options) => return check::run(&options),
+        Command::Plan(options) => return plan::run(&options),
         Command::Cleanup(options) => return cleanup::run(&options),
         Command::Crd(options) => crd::run(&options)?,
         Command::Version => version::run()?,

@@ -35,6 +35,7 @@ use crate::annotation::ClaimState;
 use announcement::Notice;
 use effect::Planned;
 use observation::{Observation, Seen};
+pub use pass::Memory;
 use pass::{Pass, Rotation};
 use report::Report;
 
@@ -64,10 +65,22 @@ pub struct Decision {
 
 /// The next step of one NodePool at `now`, or what must be seen first.
 pub fn step(observation: &Observation, now: Timestamp) -> Seen<Decision> {
-    let pass = Pass::new(observation, now);
+    decide(&Pass::new(observation, now))
+}
+
+/// The same for who serves each look from the very objects of the observation: what was worked out before the look holds
+/// after it, and is not worked out again. The caller forgets it when the objects change, or the time.
+pub fn step_again(observation: &Observation, now: Timestamp, memory: &mut Memory) -> Seen<Decision> {
+    let pass = Pass::recalling(observation, now, memory);
+    let seen = decide(&pass);
+    pass.remember(memory);
+    seen
+}
+
+fn decide(pass: &Pass<'_>) -> Seen<Decision> {
     match &pass.marks.anchor {
-        Some(name) => advance(&pass, name),
-        None => start::start(&pass),
+        Some(name) => advance(pass, name),
+        None => start::start(pass),
     }
 }
 

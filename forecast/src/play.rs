@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::ResourceExt;
+use noderotation_core::gate::{self, Gate};
 use noderotation_core::karpenter::NodeClaim;
 use noderotation_core::resolve::Resolution;
 use noderotation_core::rotation::announcement::Announcement;
@@ -14,7 +15,7 @@ use noderotation_core::rotation::effect::Effect;
 use noderotation_core::rotation::observation::{Observation, Settings};
 use noderotation_core::rotation::report::Report;
 use noderotation_core::rotation::stuck;
-use noderotation_core::rotation::{Decision, Next, step};
+use noderotation_core::rotation::{Decision, Memory, Next, step_again};
 use noderotation_core::selection::{self, Life, Nodes};
 
 use crate::calendar::{ClaimForecast, Entry};
@@ -40,6 +41,7 @@ pub(crate) struct Play<'a> {
     pub(crate) launched: usize,
     pub(crate) entries: Vec<Entry>,
     missed: Vec<Timestamp>,
+    memory: Memory,
 }
 
 /// What a pass came to.
@@ -63,7 +65,8 @@ impl<'a> Play<'a> {
         let (present, departures) = (BTreeSet::new(), BTreeSet::new());
         let now = surroundings.question.now;
         let (entries, missed) = (Vec::new(), Vec::new());
-        Self { observation, stations, surroundings, now, present, deadlines, departures, launched: 0, entries, missed }
+        let (launched, memory) = (0, Memory::default());
+        Self { observation, stations, surroundings, now, present, deadlines, departures, launched, entries, missed, memory }
     }
 
     /// What a pass would see now; nothing comes of it.
@@ -111,7 +114,7 @@ impl<'a> Play<'a> {
             let look = match passed {
                 Passed::Starts { claim, surgeless } => {
                     self.rotate(&claim, surgeless);
-                    Some(self.now)
+                    Some(self.settled())
                 }
                 // A second later at least, so that there is an end to it.
                 Passed::Rests(report) => report.next_look(self.now).map(|at| at.max(after(self.now))),
@@ -127,6 +130,14 @@ impl<'a> Play<'a> {
         }
         self.entries.sort_by(|a, b| (a.start, a.drain, &a.claim).cmp(&(b.start, b.drain, &b.claim)));
         (self.entries, self.missed)
+    }
+
+    /// When the pool has settled after a rotation, as the gates say. The passes until then come to nothing.
+    fn settled(&self) -> Timestamp {
+        let Resolution::Governed(governing) = &self.observation.governing else { return self.now };
+        let closed = gate::first_closed(governing, &self.observation.pool.marks(self.now), None, self.now);
+        let pause = closed.filter(|closed| closed.gate == Gate::CooldownAfterSuccess);
+        pause.and_then(|closed| closed.until).unwrap_or(self.now)
     }
 
     /// One pass as the operator makes it, up to the write that begins a rotation. `None` if it comes to nothing.
@@ -152,7 +163,7 @@ impl<'a> Play<'a> {
     /// The next decision, with everything that it must see.
     pub(crate) fn decide(&mut self) -> Option<Decision> {
         for _ in 0..STEPS {
-            match step(&self.observation, self.now) {
+            match step_again(&self.observation, self.now, &mut self.memory) {
                 ControlFlow::Break(look) => self.serve(&look),
                 ControlFlow::Continue(decision) => return Some(decision),
             }
@@ -169,6 +180,7 @@ impl<'a> Play<'a> {
             station.pods = pods;
         }
         self.observation.leftovers = None;
+        self.memory.forget();
     }
 
     /// Name of the node of the claim that was looked at.
@@ -179,6 +191,7 @@ impl<'a> Play<'a> {
     /// Changes the pool's annotations.
     pub(crate) fn annotate(&mut self, change: noderotation_core::annotation::Change) {
         effect::write(&mut self.observation, Effect::AnnotatePool { pool: no_target(), change });
+        self.memory.forget();
     }
 }
 

@@ -54,7 +54,8 @@ enum Output {
     Yaml,
 }
 
-fn instant(text: &str) -> Result<Timestamp, String> {
+/// An instant given as a flag.
+pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| format!("{text:?} is not an instant; write for example 2026-03-01T00:00:00Z"))
 }
 
@@ -118,7 +119,7 @@ fn judge(manifest: &Manifest, strictness: Strictness, now: Timestamp) -> Report 
 }
 
 /// Writes to standard output; who has stopped reading, such as `head`, has what he wants.
-fn write(text: &str) -> anyhow::Result<()> {
+pub(super) fn write(text: &str) -> anyhow::Result<()> {
     let mut stdout = anstream::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

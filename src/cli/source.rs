@@ -8,7 +8,15 @@ use noderotation_manifest::Manifest;
 /// Reads files, folders (their `.yaml`, `.yml` and `.json` files; with `recursive` also those of folders in them) and
 /// `-`, which is standard input. What cannot be read is an error of the manifest.
 pub(super) fn read(paths: &[PathBuf], recursive: bool) -> Manifest {
-    let mut manifest = Manifest::default();
+    read_into(Manifest::default(), paths, recursive)
+}
+
+/// The same with what runs in a cluster.
+pub(super) fn read_cluster(paths: &[PathBuf], recursive: bool) -> Manifest {
+    read_into(Manifest::of_a_cluster(), paths, recursive)
+}
+
+fn read_into(mut manifest: Manifest, paths: &[PathBuf], recursive: bool) -> Manifest {
     for path in paths {
         match texts(path, recursive) {
             Ok(texts) => {

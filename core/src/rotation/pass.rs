@@ -19,6 +19,7 @@ use crate::rotation::report::{Activity, Report};
 use crate::rotation::{Decision, Next};
 use crate::schedule::{self, Derived, LONG_REQUEUE, PoolLife};
 use crate::selection::{self, Survey};
+use crate::window::{Measures, Windows};
 
 /// One look at one pool.
 pub(super) struct Pass<'a> {
@@ -30,20 +31,74 @@ pub(super) struct Pass<'a> {
     pub(super) survey: Option<Survey>,
 }
 
+/// What a pass has worked out, for another one over the same objects at the same instant; and what was measured on the
+/// policy's windows, which holds for longer.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    judged: Option<Judged>,
+    measures: Option<(Timestamp, Option<Measures>)>,
+}
+
+#[derive(Clone, Debug)]
+struct Judged {
+    marks: PoolMarks,
+    governing: Option<Arc<Governing>>,
+    derived: Option<Derived>,
+    survey: Option<Survey>,
+}
+
+impl Memory {
+    /// The objects have changed, or the time. The windows have not.
+    pub fn forget(&mut self) {
+        self.judged = None;
+    }
+
+    /// P, D and the idle gap as of `now`.
+    fn measures(&mut self, windows: &Windows, now: Timestamp) -> Option<Measures> {
+        if let Some((until, measures)) = self.measures
+            && now < until
+        {
+            return measures;
+        }
+        let (measures, until) = windows.measures_until(now);
+        self.measures = Some((until, measures));
+        measures
+    }
+}
+
 impl<'a> Pass<'a> {
     pub(super) fn new(observation: &'a Observation, now: Timestamp) -> Self {
+        Self::recalling(observation, now, &mut Memory::default())
+    }
+
+    /// A pass that takes what is in `memory` as its own; [`Self::remember`] puts it back.
+    pub(super) fn recalling(observation: &'a Observation, now: Timestamp, memory: &mut Memory) -> Self {
+        if let Some(Judged { marks, governing, derived, survey }) = memory.judged.take() {
+            return Self { observation, now, marks, governing, derived, survey };
+        }
         let governing = match &observation.governing {
             Resolution::Governed(governing) => Some(Arc::clone(governing)),
             Resolution::Conflict { .. } | Resolution::Invalid { .. } | Resolution::Ungoverned => None,
         };
         let pool = &observation.pool;
         let claims = claims(observation);
-        let derived = governing.as_deref().map(|governing| schedule::derive(governing, &PoolLife::of(pool), claims.len(), now));
+        let life = PoolLife::of(pool);
+        let derived = governing.as_deref().map(|governing| {
+            // Nothing is measured for a pool that never expires.
+            let measures = life.expire_after.and_then(|_| memory.measures(&governing.windows, now));
+            schedule::derive_in(governing, &life, claims.len(), measures)
+        });
         let survey = governing.as_deref().zip(derived.as_ref()).map(|(governing, derived)| {
             let period = derived.period_of(governing, now).unwrap_or_default();
             selection::survey(governing, period, claims, &observation.nodes_by_name(), now)
         });
         Self { observation, now, marks: pool.marks(now), governing, derived, survey }
+    }
+
+    /// Leaves what it has worked out to the next pass over the same.
+    pub(super) fn remember(self, memory: &mut Memory) {
+        let Self { marks, governing, derived, survey, .. } = self;
+        memory.judged = Some(Judged { marks, governing, derived, survey });
     }
 
     pub(super) fn pool(&self) -> &'a NodePool {

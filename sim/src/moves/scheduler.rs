@@ -46,7 +46,8 @@ pub(super) fn moves(world: &World, setup: &Setup, turn: Option<Move>, moves: &mu
 }
 
 /// What the scheduler or the kubelet have to do now, the first of it.
-pub(super) fn turn(world: &World, setup: &Setup) -> Option<SchedulerMove> {
+#[must_use]
+pub fn turn(world: &World, setup: &Setup) -> Option<SchedulerMove> {
     world.pods.iter().find_map(|pod| match (pod.role, pod.node, pod.phase) {
         (Role::Placeholder(id), _, _) if pod.terminating => Some(SchedulerMove::Vanish(id)),
         _ if world.stalled => None,

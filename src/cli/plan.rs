@@ -1,0 +1,156 @@
+//! `plan`: which node is rotated when, from files or from a cluster, before it happens.
+
+mod build;
+mod calendar;
+mod difference;
+mod formula;
+mod input;
+mod live;
+mod report;
+mod table;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+
+use self::input::Input;
+use self::report::Plan;
+use crate::cli::check::{instant, write};
+use crate::cli::{duration, on_cluster, source};
+use crate::telemetry::words;
+
+/// Flags of `plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 every node is rotated in time, 1 a node would expire by force, or a policy or a NodePool has faults, 2 wrong use
+or input that cannot be read.
+
+It takes that nothing fails: a surge takes the policy's provisioningEstimate, a drain its drainEstimate.
+
+Examples:
+  node-rotation-controller plan
+  node-rotation-controller plan --policy policy.yaml --pool api
+  kubectl get rotpol,nodepools,nodeclaims,nodes,pods,pdb -A -o json | node-rotation-controller plan -f -
+  node-rotation-controller plan -f cluster/ -o ics")]
+pub(crate) struct Options {
+    /// File or folder with RotationPolicies, NodePools, NodeClaims, Nodes, Pods and PodDisruptionBudgets; - is standard input.
+    /// Without it the cluster of the kubeconfig is asked, with lists only.
+    #[arg(short = 'f', long = "filename", value_name = "PATH")]
+    filenames: Vec<PathBuf>,
+    /// Read the folders in folders too.
+    #[arg(short = 'R', long)]
+    recursive: bool,
+    /// File or folder with policies that are not applied yet: plan as if they were, and tell what they change.
+    #[arg(long = "policy", value_name = "PATH")]
+    policies: Vec<PathBuf>,
+    /// Only this NodePool.
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+    /// Plan as of this instant, for example 2026-03-01T00:00:00Z; now, if not given.
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    at: Option<Timestamp>,
+    /// Tell nothing that begins later than this after that instant; the end of all NodeClaims of now, if that is sooner.
+    #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = duration)]
+    horizon: Duration,
+    /// How the plan is written.
+    #[arg(short, long, value_enum, default_value_t = Output::Table, value_name = "FORMAT")]
+    output: Output,
+    /// Kubeconfig to use; else KUBECONFIG, else the Pod's own account.
+    #[arg(long, value_name = "FILE", conflicts_with = "filenames")]
+    kubeconfig: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people.
+    Table,
+    /// The same with more columns.
+    Wide,
+    Json,
+    Yaml,
+    /// For calendars: an event for each node.
+    Ics,
+}
+
+/// Reads, plans and tells.
+///
+/// # Errors
+/// When the plan cannot be written.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let (input, mut errors) = match read(options)? {
+        Ok(read) => read,
+        Err(error) => return Ok(refuse(&[words(error.as_ref())])),
+    };
+    let proposed = source::read(&options.policies, options.recursive);
+    errors.extend(proposed.errors);
+    if !options.policies.is_empty() && proposed.policies.is_empty() && errors.is_empty() {
+        errors.push("--policy: has no RotationPolicy of noderotation.io/v1alpha1".to_owned());
+    }
+    let mut input = input;
+    if let Some(pool) = options.pool.as_ref().filter(|pool| !input.keep_pool(pool)) {
+        errors.push(format!("--pool: there is no NodePool {pool}; write the name of one that is there"));
+    }
+    if input.pools.is_empty() && errors.is_empty() {
+        errors.push("there is no NodePool of karpenter.sh/v1, and so nothing to plan".to_owned());
+    }
+    // A part of a cluster is planned wrongly, not partly.
+    if !errors.is_empty() {
+        return Ok(refuse(&errors));
+    }
+    let now = options.at.unwrap_or_else(Timestamp::now);
+    let until = now.saturating_add(options.horizon).unwrap_or(Timestamp::MAX);
+    let proposed: Vec<serde_json::Value> = proposed.policies.into_iter().map(|policy| policy.value).collect();
+    let plan = plan(input, &proposed, now, until);
+    let text = match options.output {
+        Output::Table => table::render(&plan, false),
+        Output::Wide => table::render(&plan, true),
+        Output::Json => serde_json::to_string_pretty(&plan).context("writing the plan as JSON")? + "\n",
+        Output::Yaml => serde_yaml_ng::to_string(&plan).context("writing the plan as YAML")?,
+        Output::Ics => calendar::render(&plan),
+    };
+    let mut stderr = anstream::stderr().lock();
+    for line in &plan.notes {
+        // Without a standard error there is nobody left to tell.
+        let _untold = writeln!(stderr, "note: {line}");
+    }
+    write(&text)?;
+    Ok(if plan.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What was read with what could not be; or why the cluster could not be asked.
+type Read = Result<(Input, Vec<String>), anyhow::Error>;
+
+fn read(options: &Options) -> anyhow::Result<Read> {
+    if options.filenames.is_empty() {
+        let input = on_cluster(Box::pin(live::read(options.kubeconfig.as_deref())))?;
+        return Ok(input.map(|input| (input, Vec::new())));
+    }
+    let mut manifest = source::read_cluster(&options.filenames, options.recursive);
+    let errors = std::mem::take(&mut manifest.errors);
+    Ok(Ok((Input::of(manifest), errors)))
+}
+
+fn refuse(errors: &[String]) -> ExitCode {
+    let mut stderr = anstream::stderr().lock();
+    for line in errors {
+        let _untold = writeln!(stderr, "error: {line}");
+    }
+    ExitCode::from(2)
+}
+
+/// The plan, and with `proposed` policies what they change.
+fn plan(input: Input, proposed: &[serde_json::Value], at: Timestamp, until: Timestamp) -> Plan {
+    let notes = input.assumptions();
+    if proposed.is_empty() {
+        let (pools, refused) = input.plan(at, until);
+        return Plan { at, until, difference: None, refused, pools, notes };
+    }
+    let (pools, refused) = input.with(proposed).plan(at, until);
+    let (before, _) = input.plan(at, until);
+    Plan { at, until, difference: Some(difference::between(&before, &pools)), refused, pools, notes }
+}
