@@ -45,6 +45,7 @@ unit: ## Run the tests that need no cluster.
 	$(call stage,unit tests)
 	@$(CARGO) test --locked --workspace --lib --bins --examples
 	@$(CARGO) test --locked --workspace --doc --quiet
+	@$(CARGO) test --locked -p noderotation-forecast --test parity
 	@$(CARGO) test --locked -p node-rotation-controller --test scripts
 
 .PHONY: tidy
@@ -63,17 +64,17 @@ record: build ## Record on a real cluster what the alerts are judged by, into e2
 	$(call stage,recordings)
 	@RECORD=1 $(CARGO) test --locked -p e2e --test e2e -- $(or $(ARGS),watch_record)
 
-.PHONY: bench
 .PHONY: chaos
 chaos: build ## Rotate 300 nodes while requests to the API server go wrong. ROTATIONS=1000 goes on, SEED=7 repeats a weather.
 	$(call stage,rotations in bad weather)
 	@ROTATIONS=$(or $(ROTATIONS),300) SEED=$(SEED) $(CARGO) test --locked -p e2e --test e2e -- fault_storm
 
-bench: ## Measure what the rules, `check` and the admission endpoint cost.
+.PHONY: bench
+bench: ## Measure what the rules, the forecast, `check`, `plan` and the admission endpoint cost.
 	$(call stage,benchmarks)
 	@$(CARGO) bench --locked -p noderotation-core --bench policy -- --noplot
 	@$(CARGO) bench --locked -p noderotation-forecast --bench year -- --noplot
-	@$(CARGO) bench --locked -p node-rotation-controller --bench check -- --noplot
+	@$(CARGO) bench --locked -p node-rotation-controller --bench check --bench plan -- --noplot
 	@$(CARGO) bench --locked -p noderotation-webhook --bench endpoint
 
 .PHONY: image

@@ -77,6 +77,6 @@ fn of_pool(
     let mut play = Play::new(site, governing, surroundings);
     let report = play.report();
     let claims = play.claims(report.as_ref(), budgets);
-    let (entries, missed) = play.to_the_end();
+    let (entries, missed) = play.play_out();
     PoolForecast { pool, governing: resolution, report, claims, entries, missed }
 }

@@ -46,8 +46,12 @@ pub(crate) struct Play<'a> {
 
 /// What a pass came to.
 enum Passed {
-    Rests(Report),
-    Starts { claim: String, surgeless: bool },
+    /// Until then, as far as the time alone matters.
+    Rests(Option<Timestamp>),
+    Starts {
+        claim: String,
+        surgeless: bool,
+    },
 }
 
 impl<'a> Play<'a> {
@@ -106,7 +110,7 @@ impl<'a> Play<'a> {
     }
 
     /// Plays until every claim of the beginning is through, or time is up.
-    pub(crate) fn to_the_end(mut self) -> (Vec<Entry>, Vec<Timestamp>) {
+    pub(crate) fn play_out(mut self) -> (Vec<Entry>, Vec<Timestamp>) {
         let question = self.surroundings.question;
         self.board();
         while question.whole || !self.present.is_empty() {
@@ -117,7 +121,7 @@ impl<'a> Play<'a> {
                     Some(self.settled())
                 }
                 // A second later at least, so that there is an end to it.
-                Passed::Rests(report) => report.next_look(self.now).map(|at| at.max(after(self.now))),
+                Passed::Rests(until) => until.map(|at| at.max(after(self.now))),
             };
             let events = [look, self.deadlines.first().map(|(at, _)| *at), self.departures.first().map(|(at, _)| *at)];
             match events.into_iter().flatten().min() {
@@ -154,7 +158,7 @@ impl<'a> Play<'a> {
             let again = decision.next == Next::Again;
             decision.effects.into_iter().for_each(|planned| effect::write(&mut self.observation, planned.effect));
             if !again {
-                return Some(Passed::Rests(decision.report));
+                return Some(Passed::Rests(decision.report.next_look(self.now)));
             }
         }
         None

@@ -25,6 +25,7 @@ mod install_hooks;
 mod install_removes;
 mod install_upgrades;
 mod leave_nothing;
+mod plan_comes_true;
 mod rights;
 mod rotate_by_two;
 mod rotate_completes;
@@ -116,6 +117,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         watch_record::trials,
         watch_alerts::trials,
         leave_nothing::trials,
+        plan_comes_true::trials,
         cleanup_by_hand::trials,
         gitops_health::trials,
         gitops_applies::trials,

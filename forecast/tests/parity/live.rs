@@ -17,7 +17,7 @@ use noderotation_sim::world::write::{Outcome, Told, What};
 
 use super::{Begun, How, governing};
 
-/// Lives until every claim of the beginning is through, or time is up. Also, when an attempt failed first: Pods of a node that
+/// Lives until every claim of the beginning is through, or time is up. Also, when an attempt failed first: Karpenter was quicker, or Pods of a node that
 /// has expired may take the place of a placeholder, for example.
 pub(super) fn through(setup: &Setup, world: World) -> (Vec<Begun>, Option<Instant>) {
     let mut life = Life { setup, decider: Decider::default(), world, begun: Vec::new(), failed: None };
@@ -63,7 +63,7 @@ impl Life<'_> {
 
     fn hear(&mut self, event: Option<&Event>) {
         let Some(Event::Wrote { write, outcome: Outcome::Landed, .. }) = event else { return };
-        if write.told.iter().any(|told| matches!(told, Told::Failed | Told::ReservationLost)) {
+        if write.told.iter().any(|told| matches!(told, Told::Failed | Told::ReservationLost | Told::Expired)) {
             self.failed.get_or_insert(self.world.now);
         }
         let What::Pool { change, .. } = &write.what else { return };
@@ -79,7 +79,8 @@ impl Life<'_> {
     fn note(&mut self, id: u16, how: How) {
         let claim = Value::claim(id).text();
         let there = self.world.claim(id).is_some_and(|claim| claim.created <= self.setup.start);
-        if how == How::Expired {
+        // Numbers are given again.
+        if there && how == How::Expired {
             self.begun.retain(|begun| begun.claim != claim);
         }
         if there && !self.begun.iter().any(|begun| begun.claim == claim) {
@@ -96,13 +97,16 @@ impl Life<'_> {
     }
 
     fn is_time(&self, what: Move) -> bool {
-        match what {
-            Move::Karpenter(KarpenterMove::Initialize(id)) => self.initialized_at(id).is_some_and(|at| at <= self.world.now),
-            Move::Karpenter(KarpenterMove::Finish(id)) => self.gone_at(id).is_some_and(|at| at <= self.world.now),
-            // In a later second than the placeholder, as ever.
-            Move::Karpenter(KarpenterMove::Launch(_, later)) => later,
-            _ => true,
+        let come = |at: Option<Instant>| at.is_some_and(|at| at <= self.world.now);
+        let Move::Karpenter(what) = what else { return true };
+        if let KarpenterMove::Initialize(id) = what {
+            return come(self.initialized_at(id));
         }
+        if let KarpenterMove::Finish(id) = what {
+            return come(self.gone_at(id));
+        }
+        // In a later second than the placeholder, as ever.
+        !matches!(what, KarpenterMove::Launch(_, false))
     }
 
     /// Counted from what it was launched for.
@@ -121,7 +125,7 @@ impl Life<'_> {
     fn next_instant(&self) -> Option<Instant> {
         let (world, setup) = (&self.world, self.setup);
         let governing = governing(setup);
-        let period = governing.windows.period(world.now.timestamp()).unwrap();
+        let Some(period) = governing.windows.period(world.now.timestamp()) else { panic!("no window ever opens") };
         let due = |claim: &noderotation_sim::world::object::Claim| {
             let grace = (claim.grace > 0).then(|| std::time::Duration::from_secs(claim.grace.into()));
             let lead = u32::try_from(lead_time(&governing, period, grace).as_secs()).unwrap();

@@ -150,7 +150,7 @@ fn line(entry: Entry, governing: Option<&Governing>) -> Line {
 /// On the clock of the window that is open then, or else of the policy's first.
 fn local(at: Timestamp, governing: Option<&Governing>) -> (String, String) {
     let entries = governing.map(|governing| governing.windows.entries()).unwrap_or_default();
-    let entry = entries.iter().find(|entry| entry.contains(at)).or(entries.first());
+    let entry = entries.iter().find(|entry| entry.contains(at)).or_else(|| entries.first());
     let zone = entry.map_or(TimeZone::UTC, |entry| entry.zone.clone());
     let name = entry.map_or_else(|| "UTC".to_owned(), |entry| entry.zone_name.clone());
     (zone.to_datetime(at).strftime("%a %Y-%m-%d %H:%M").to_string(), name)

@@ -55,3 +55,69 @@ fn waiting(governing: &Governing, survey: &Survey, now: Timestamp) -> Option<Tim
 fn earliest<const N: usize>(all: [Option<Timestamp>; N]) -> Option<Timestamp> {
     all.into_iter().flatten().min()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::policy::validate::validate;
+    use crate::selection::Candidate;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    /// In the window of Wednesday, with `readyTimeout` 15m.
+    const NOW: &str = "2026-01-07T03:00:00Z";
+
+    fn report(activity: Activity, survey: Survey, fallback: bool) -> Report {
+        let window = json!({"timezone": "UTC", "days": ["Wed", "Sat"], "start": "02:00", "end": "06:00"});
+        let surge = json!({"forcefulFallback": {"enabled": fallback}});
+        let policy = json!({"spec": {"nodePoolSelector": {}, "maintenanceWindows": [window], "surge": surge}});
+        Report {
+            policy: Some(Arc::new(validate(&policy).unwrap())),
+            activity,
+            window_open: true,
+            next_window: None,
+            freeze_until: None,
+            survey: Some(survey),
+            derived: None,
+            drain_stuck: false,
+            policy_conflict: false,
+        }
+    }
+
+    fn candidate(deadline: &str) -> Candidate {
+        Candidate { name: "a".to_owned(), deadline: Some(at(deadline)), created: at("2026-01-01T00:00:00Z") }
+    }
+
+    #[test]
+    fn each_state_has_the_instant_at_which_it_may_end() {
+        let closed = |gate, until: Option<&str>| Activity::Gated(Closed { gate, until: until.map(at) });
+        let turn = Survey { next_change: Some(at("2026-01-07T04:00:00Z")), ..Survey::default() };
+        // The last chance is the end of the window, at 06:00.
+        let waits = |deadline| Survey { eligible: vec![candidate(deadline)], ..Survey::default() };
+        let (pause, cool) = ("2026-01-07T05:50:00Z", "2026-01-07T03:10:00Z");
+        let saturday = "2026-01-10T02:00:00Z";
+        let rows = [
+            ("a gate", closed(Gate::CooldownAfterSuccess, Some(cool)), turn.clone(), true, Some(cool)),
+            ("a freeze that nobody can read", closed(Gate::Frozen, None), turn.clone(), true, None),
+            ("a trigger is strict", Activity::NoEligibleClaim, turn, false, Some("2026-01-07T04:00:01Z")),
+            ("nothing to come", Activity::NoEligibleClaim, Survey::default(), false, None),
+            ("a failure", closed(Gate::FailurePause, Some(pause)), waits("2026-01-09T00:00:00Z"), false, Some(pause)),
+            ("a last chance", closed(Gate::FailurePause, Some(pause)), waits("2026-01-09T00:00:00Z"), true, Some("2026-01-07T05:43:01Z")),
+            ("no room", Activity::NoHeadroom(Vec::new()), waits("2026-01-09T00:00:00Z"), true, Some("2026-01-07T05:43:01Z")),
+            ("no room, and another window", Activity::NoHeadroom(Vec::new()), waits("2026-01-20T00:00:00Z"), true, Some(saturday)),
+            ("an infeasible schedule", Activity::Infeasible, waits("2026-01-09T00:00:00Z"), true, None),
+            ("a rotation", Activity::Pending("a".to_owned()), waits("2026-01-09T00:00:00Z"), true, None),
+        ];
+        for (name, activity, survey, fallback, expected) in rows {
+            assert_eq!(report(activity, survey, fallback).next_look(at(NOW)), expected.map(at), "{name}");
+        }
+        let nobody = Report { policy: None, ..report(Activity::Ungoverned, Survey::default(), true) };
+        assert_eq!(nobody.next_look(at(NOW)), None);
+    }
+}
