@@ -30,10 +30,8 @@ pub(crate) fn words(error: &(dyn Error + 'static)) -> String {
 
 fn answer<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Status> {
     let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
-    match boxed.or_else(|| error.downcast_ref::<kube::Error>())? {
-        kube::Error::Api(status) => Some(status),
-        _ => None,
-    }
+    let error = boxed.or_else(|| error.downcast_ref::<kube::Error>())?;
+    if let kube::Error::Api(status) = error { Some(status) } else { None }
 }
 
 /// Where the answer is no `Status`, its reason says only that, and its message is the whole of it: a page, or nothing.

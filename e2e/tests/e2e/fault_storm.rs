@@ -47,7 +47,7 @@ async fn rotations_end_well(cluster: &Cluster) -> Result<()> {
     let patience = EACH * u32::try_from(wanted / POOLS + 4).context("ROTATIONS is too large")?;
     let begun = Instant::now();
     until(&format!("{wanted} rotations, SEED={seed}"), patience, async || {
-        storm.rage(begun.elapsed().as_secs() / GUST.as_secs() % 2 == 0);
+        storm.rage((begun.elapsed().as_secs() / GUST.as_secs()).is_multiple_of(2));
         let seen = succeeded();
         Ok(if seen >= wanted { Look::Done(()) } else { Look::NotYet(format!("{seen}, {:?}", storm.happened())) })
     })
