@@ -130,17 +130,6 @@ impl Windows {
         skipped::skipped(&self.entries, from, until)
     }
 
-    /// P, D and the idle gap as of `from`, and until when they stay the same: until an occurrence passes out of the 53 weeks
-    /// that they are measured on, or another comes into them.
-    #[must_use]
-    pub fn measures_until(&self, from: Timestamp) -> (Option<Measures>, Timestamp) {
-        let end = ahead(from, measures::YEAR);
-        let out = self.next_close(from);
-        let into = self.next_open(end).map(|open| ahead(from, open.duration_since(end)));
-        let until = [out, into].into_iter().flatten().min().unwrap_or(Timestamp::MAX);
-        (self.measures(from), until)
-    }
-
     /// P, D and the idle gap over the 53 weeks from `from`, in one walk; `None` without any occurrence.
     #[must_use]
     pub fn measures(&self, from: Timestamp) -> Option<Measures> {

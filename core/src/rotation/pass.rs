@@ -19,7 +19,6 @@ use crate::rotation::report::{Activity, Report};
 use crate::rotation::{Decision, Next};
 use crate::schedule::{self, Derived, LONG_REQUEUE, PoolLife};
 use crate::selection::{self, Survey};
-use crate::window::{Measures, Windows};
 
 /// One look at one pool.
 pub(super) struct Pass<'a> {
@@ -31,12 +30,10 @@ pub(super) struct Pass<'a> {
     pub(super) survey: Option<Survey>,
 }
 
-/// What a pass has worked out, for another one over the same objects at the same instant; and what was measured on the
-/// policy's windows, which holds for longer.
+/// What a pass has worked out, for another one over the same objects at the same instant.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     judged: Option<Judged>,
-    measures: Option<(Timestamp, Option<Measures>)>,
 }
 
 #[derive(Clone, Debug)]
@@ -48,21 +45,9 @@ struct Judged {
 }
 
 impl Memory {
-    /// The objects have changed, or the time. The windows have not.
+    /// The objects have changed, or the time.
     pub fn forget(&mut self) {
         self.judged = None;
-    }
-
-    /// P, D and the idle gap as of `now`.
-    fn measures(&mut self, windows: &Windows, now: Timestamp) -> Option<Measures> {
-        if let Some((until, measures)) = self.measures
-            && now < until
-        {
-            return measures;
-        }
-        let (measures, until) = windows.measures_until(now);
-        self.measures = Some((until, measures));
-        measures
     }
 }
 
@@ -85,7 +70,7 @@ impl<'a> Pass<'a> {
         let life = PoolLife::of(pool);
         let derived = governing.as_deref().map(|governing| {
             // Nothing is measured for a pool that never expires.
-            let measures = life.expire_after.and_then(|_| memory.measures(&governing.windows, now));
+            let measures = life.expire_after.and_then(|_| governing.windows.measures(now));
             schedule::derive_in(governing, &life, claims.len(), measures)
         });
         let survey = governing.as_deref().zip(derived.as_ref()).map(|(governing, derived)| {

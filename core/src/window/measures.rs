@@ -22,7 +22,7 @@ pub struct Measures {
 /// P of a window that never closes: the controller looks once a minute.
 const CONTINUOUS_PERIOD: Duration = Duration::from_secs(60);
 /// Long enough to hold every offset change of a year.
-pub(super) const YEAR: SignedDuration = SignedDuration::from_hours(53 * 7 * 24);
+const YEAR: SignedDuration = SignedDuration::from_hours(53 * 7 * 24);
 /// Looked at on both sides of the year, so that no occurrence is cut unless it never closes.
 const MARGIN: SignedDuration = SignedDuration::from_hours(8 * 24);
 

@@ -137,20 +137,3 @@ fn the_measures_are_those_of_a_walk_through_the_year() {
         assert_eq!(windows.measures(from), walked(&windows, from), "from {from}: {windows:?}");
     }
 }
-
-#[test]
-fn measures_stay_the_same_until_the_instant_that_is_told_with_them() {
-    for (name, windows, ..) in rows() {
-        let mut from = at("2026-01-01T00:00:00.5Z");
-        for _ in 0..120 {
-            let (measures, until) = windows.measures_until(from);
-            assert!(until > from, "{name}");
-            let last = until.min(from + SignedDuration::from_hours(30 * 24)) - SignedDuration::from_nanos(1);
-            let middle = from + last.duration_since(from) / 2;
-            for later in [from, middle, last] {
-                assert_eq!(windows.measures(later), measures, "{name}: {from} as of {later}");
-            }
-            from = until.min(from + SignedDuration::from_hours(30 * 24));
-        }
-    }
-}
