@@ -20,6 +20,9 @@ pub fn launch(site: &Site) -> Result<Launch> {
             format!("--authentication-kubeconfig={}", kubeconfig.display()),
             format!("--authorization-kubeconfig={}", kubeconfig.display()),
             "--leader-elect=false".to_owned(),
+            // A Pod that preempts a placeholder twice, the second time too late, is not looked at again before something else
+            // happens or this time is up (five minutes by default); in this quiet cluster nothing else happens.
+            "--pod-max-in-unschedulable-pods-duration=15s".to_owned(),
             "--bind-address=127.0.0.1".to_owned(),
             format!("--secure-port={}", site.ports.scheduler),
             format!("--tls-cert-file={}", server.certificate.display()),
