@@ -10,7 +10,8 @@ use e2e::sight::Sight;
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, SOON, finish, operator};
+use crate::bed::{Bed, SOON, finish, operator, see};
+use crate::scene::over;
 
 /// Time between two looks: short, or a rotation would be missed.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -49,6 +50,9 @@ async fn in_the_order_that_was_told(cluster: &Cluster) -> Result<()> {
         tokio::time::sleep(PERIOD).await;
     }
     ensure!(rotated == planned, "planned were {planned:?}, rotated {rotated:?}");
+    // What is under way ends, and nothing else begins: a rotation that is broken off would be an orphan in other tests.
+    cluster.apply(&fleet.policy().to_string()).await?.accepted()?;
+    see(cluster, &fleet, "the end of the last rotation", over).await?;
     finish(cluster, &fleet, operator).await
 }
 
