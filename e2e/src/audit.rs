@@ -1,5 +1,6 @@
 //! What was asked of the API server, and by whom, from its audit log.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -107,6 +108,23 @@ impl Audit {
     }
 }
 
+/// What an account was denied, but for a patch of an object that somebody had deleted the moment before: the API server takes
+/// that for a wish to create one.
+#[must_use]
+pub fn denied<'a>(requests: &'a [Request], account: &str) -> Vec<&'a Request> {
+    let (mut gone, mut denied) = (BTreeSet::new(), Vec::new());
+    for request in requests {
+        let object = (&request.group, &request.resource, &request.namespace, &request.name);
+        match (request.verb.as_str(), request.code) {
+            ("delete", 200..300) => drop(gone.insert(object)),
+            ("create" | "update" | "patch", 200..300) => drop(gone.remove(&object)),
+            (verb, 403) if request.user == account && !(verb == "patch" && gone.contains(&object)) => denied.push(request),
+            _ => {}
+        }
+    }
+    denied
+}
+
 /// The user name of the operator's ServiceAccount.
 ///
 /// # Errors
@@ -154,6 +172,20 @@ mod tests {
         let request = Request::read(line).unwrap();
         assert_eq!(request.summary(), "create pods/eviction p: 429");
         assert!(request.writes() && request.user == "u" && request.namespace == "n");
+    }
+
+    #[test]
+    fn a_patch_of_what_was_just_deleted_is_not_held_against_the_rights() {
+        let request = |user: &str, verb: &str, code| Request { user: user.to_owned(), verb: verb.to_owned(), code, ..Request::default() };
+        let rows: [(&[Request], usize); 4] = [
+            (&[request("u", "patch", 403)], 1),
+            (&[request("helm", "delete", 200), request("u", "patch", 403)], 0),
+            (&[request("helm", "delete", 200), request("helm", "create", 201), request("u", "patch", 403)], 1),
+            (&[request("helm", "delete", 200), request("u", "update", 403), request("other", "patch", 403)], 1),
+        ];
+        for (requests, expected) in rows {
+            assert_eq!(denied(requests, "u").len(), expected, "{requests:?}");
+        }
     }
 
     #[test]
