@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use e2e::cluster::Cluster;
-use e2e::exposition::Exposition;
 use e2e::fleet::Fleet;
 use e2e::storm::{Storm, judge};
 use e2e::terminal::progress;
@@ -14,6 +13,7 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::bed::{self, Bed, see};
+use crate::scene::count;
 
 /// NodePools that are rotated side by side.
 const POOLS: usize = 6;
@@ -65,7 +65,10 @@ async fn rotations_end_well(cluster: &Cluster) -> Result<()> {
     progress(&format!("in bad weather, SEED={seed}: {tally:?}; {happened:?}"));
     ensure!(tally.begun == tally.succeeded + tally.given_up, "some were lost, SEED={seed}: {tally:?}");
     // A success whose answer was lost is not told: somebody else may have written it.
-    let told = counted(&operator.metrics().await?, &fleets, "success");
+    let mut told = 0.0;
+    for fleet in &fleets {
+        told += count(&operator, fleet, "success").await?;
+    }
     ensure!(format!("{told}") == tally.told.to_string(), "{told} successes were counted, SEED={seed}: {tally:?}");
     for fleet in &fleets {
         bed::forget(cluster, fleet).await?;
@@ -91,9 +94,4 @@ async fn at_rest(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
     let traces = ["last-rotation-at", "last-failure-at", "window-opened-at", "state", "failed-at", "retry-count"];
     see(cluster, fleet, "rest", |sight| sight.anchor().is_none() && sight.marks(&traces).is_empty()).await?;
     Ok(())
-}
-
-fn counted(metrics: &Exposition, fleets: &[Fleet], outcome: &str) -> f64 {
-    let value = |fleet: &Fleet| metrics.value("noderotation_completed_total", &[("nodepool", &fleet.name), ("outcome", outcome)]);
-    fleets.iter().filter_map(value).sum()
 }

@@ -157,6 +157,23 @@ pub(crate) async fn count(operator: &Operator, fleet: &Fleet, outcome: &str) -> 
     Ok(operator.metrics().await?.value("noderotation_completed_total", &labels).unwrap_or_default())
 }
 
+/// The policy with a window that is open already, and long enough for an attempt: for one to two minutes.
+pub(crate) fn closing_soon(fleet: &Fleet) -> Result<Value> {
+    let now = Timestamp::now().to_zoned(TimeZone::UTC);
+    let [start, end] = [now.clone(), now.checked_add(2.minutes())?].map(|time| time.strftime("%H:%M").to_string());
+    let window = "/spec/maintenanceWindows/0";
+    fleet.policy_with(&[(&format!("{window}/start"), json!(start)), (&format!("{window}/end"), json!(end))])
+}
+
+/// Waits until that window is counted as missed: it closes within two minutes, and within one more a pass sees it.
+pub(crate) async fn went_by(operator: &Operator, fleet: &Fleet) -> Result<()> {
+    until("the window to have gone by", SOON + SOON + SOON, async || {
+        let missed = operator.metrics().await?.value("noderotation_window_missed_total", &[("nodepool", &fleet.name)]);
+        Ok(if missed == Some(1.0) { Look::Done(()) } else { Look::NotYet(format!("{missed:?}")) })
+    })
+    .await
+}
+
 /// How many rotations of the fleet were told to begin, and to be completed.
 pub(crate) async fn begun_and_completed(cluster: &Cluster, fleet: &Fleet) -> Result<(usize, usize)> {
     let told = story::events(cluster, &[&fleet.name]).await?;

@@ -5,15 +5,13 @@ use anyhow::{Context as _, Result, ensure};
 use e2e::chart;
 use e2e::cluster::Cluster;
 use e2e::fleet::{self, CPU, Fleet};
-use e2e::wait::{Look, until};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, SOON, counted, finish, forget, operator, see};
+use crate::bed::{Bed, counted, finish, forget, operator, see};
 use crate::scene::{
-    Old, allocatable, annotate, change, delete, far_off, grant_nodes, guest, held_in_pending, measured, replaced, told, withhold_nodes,
+    Old, allocatable, annotate, change, closing_soon, delete, far_off, grant_nodes, guest, held_in_pending, measured, replaced, told,
+    went_by, withhold_nodes,
 };
 use crate::tell_status::{is, waited};
 
@@ -240,21 +238,12 @@ async fn a_window_that_went_by(cluster: &Cluster) -> Result<()> {
     let fleet = Fleet { size: 1, ready_timeout: "10s".to_owned(), ..Fleet::new("missed") };
     let old = Old::of(&fleet.raise(cluster).await?)?;
     withhold_nodes(cluster, &fleet).await?;
-    // It is open already, and long enough for an attempt.
-    let now = Timestamp::now().to_zoned(TimeZone::UTC);
-    let [start, end] = [now.clone(), now.checked_add(2.minutes())?].map(|time| time.strftime("%H:%M").to_string());
-    let window = "/spec/maintenanceWindows/0";
-    let policy = fleet.policy_with(&[(&format!("{window}/start"), json!(start)), (&format!("{window}/end"), json!(end))])?;
+    let policy = closing_soon(&fleet)?;
     cluster.apply(&policy.to_string()).await?.accepted()?;
     see(cluster, &fleet, "the placeholder", |sight| old.pending(sight)).await?;
     counted(&operator, &fleet, "failure", 1.0).await?;
     is(cluster, &fleet, "Progressing", "FailurePause").await?;
-    // The window closes within two minutes, and within one more a pass sees it.
-    until("the window to have gone by", SOON + SOON + SOON, async || {
-        let missed = operator.metrics().await?.value("noderotation_window_missed_total", &[("nodepool", &fleet.name)]);
-        Ok(if missed == Some(1.0) { Look::Done(()) } else { Look::NotYet(format!("{missed:?}")) })
-    })
-    .await?;
+    went_by(&operator, &fleet).await?;
     let event = told(cluster, &fleet.name, "WindowMissed").await?;
     ensure!(event.kind == "Warning", "{event}");
     finish(cluster, &fleet, operator).await

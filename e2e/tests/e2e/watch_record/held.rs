@@ -3,14 +3,13 @@
 use anyhow::Result;
 use e2e::cluster::Cluster;
 use e2e::fleet::Fleet;
-use e2e::wait::{Look, until};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
 use serde_json::json;
 
 use super::tape::{Keep, Tape};
-use crate::bed::{SOON, counted, finish, operator, see};
-use crate::scene::{Old, annotate, change, counted_by_karpenter, hold, measured, release, replaced, told, withhold_nodes};
+use crate::bed::{counted, finish, operator, see};
+use crate::scene::{
+    Old, annotate, change, closing_soon, counted_by_karpenter, hold, measured, release, replaced, told, went_by, withhold_nodes,
+};
 
 /// A Pod that does not go holds up the drain for longer than its bound.
 pub(super) async fn stuck(cluster: &Cluster) -> Result<()> {
@@ -58,17 +57,10 @@ pub(super) async fn missed(cluster: &Cluster) -> Result<()> {
     let mut tape = Tape::new("missed", Keep::Alerts, "A window closes without a success though a node was due.");
     let old = Old::of(&fleet.raise(cluster).await?)?;
     withhold_nodes(cluster, &fleet).await?;
-    let now = Timestamp::now().to_zoned(TimeZone::UTC);
-    let [start, end] = [now.clone(), now.checked_add(2.minutes())?].map(|time| time.strftime("%H:%M").to_string());
-    let window = "/spec/maintenanceWindows/0";
-    let policy = fleet.policy_with(&[(&format!("{window}/start"), json!(start)), (&format!("{window}/end"), json!(end))])?;
+    let policy = closing_soon(&fleet)?;
     tape.before(cluster, &operator, &fleet, &policy.to_string()).await?;
     see(cluster, &fleet, "the placeholder", |sight| old.pending(sight)).await?;
-    until("the window to have gone by", SOON + SOON + SOON, async || {
-        let missed = operator.metrics().await?.value("noderotation_window_missed_total", &[("nodepool", &fleet.name)]);
-        Ok(if missed == Some(1.0) { Look::Done(()) } else { Look::NotYet(format!("{missed:?}")) })
-    })
-    .await?;
+    went_by(&operator, &fleet).await?;
     tape.read("missed", &operator).await?;
     tape.save()?;
     finish(cluster, &fleet, operator).await
