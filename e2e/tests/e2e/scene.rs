@@ -1,6 +1,8 @@
 //! What the tests do around a rotation: hold it at a stage, let it go on, change an object as a person does, and ask what
 //! was told.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, ensure};
 use e2e::cluster::Cluster;
 use e2e::fleet::{self, Fleet};
@@ -134,7 +136,12 @@ pub(crate) async fn release(cluster: &Cluster, pod: &str) -> Result<()> {
 
 /// Waits until an event with the reason is there, about an object of that name.
 pub(crate) async fn told(cluster: &Cluster, about: &str, reason: &str) -> Result<Happening> {
-    until(&format!("the event {reason} about {about}"), SOON, async || {
+    told_within(cluster, about, reason, SOON).await
+}
+
+/// The same for one that is told only after a time.
+pub(crate) async fn told_within(cluster: &Cluster, about: &str, reason: &str, limit: Duration) -> Result<Happening> {
+    until(&format!("the event {reason} about {about}"), limit, async || {
         let all = story::events(cluster, &[about]).await?;
         let found = all.iter().find(|event| event.reason == reason).cloned();
         Ok(Look::from_option(found, &format!("{all:?}")))

@@ -1,6 +1,8 @@
 //! Events that no other test brings about: doubts about a schedule, marks that nobody can have meant, a reservation that does
 //! not come or does not last, and a window that went by.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, ensure};
 use e2e::chart;
 use e2e::cluster::Cluster;
@@ -8,10 +10,10 @@ use e2e::fleet::{self, CPU, Fleet};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, counted, finish, forget, operator, see};
+use crate::bed::{Bed, SOON, counted, finish, forget, operator, see};
 use crate::scene::{
     Old, allocatable, annotate, change, closing_soon, delete, far_off, grant_nodes, guest, held_in_pending, measured, replaced, told,
-    went_by, withhold_nodes,
+    told_within, went_by, withhold_nodes,
 };
 use crate::tell_status::{is, waited};
 
@@ -24,6 +26,7 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
         bed.trial("tell_events::what_nobody_can_have_meant", what_nobody_can_have_meant),
         bed.trial("tell_events::what_the_clamp_did", what_the_clamp_did),
         bed.trial("tell_events::what_became_of_a_reservation", what_became_of_a_reservation),
+        bed.trial("tell_events::a_reservation_for_which_there_is_no_room", a_reservation_for_which_there_is_no_room),
         bed.trial("tell_events::a_window_that_went_by", a_window_that_went_by),
     ]
 }
@@ -230,6 +233,19 @@ async fn what_became_of_a_reservation(cluster: &Cluster) -> Result<()> {
     replaced(cluster, &lost, &old, &[]).await?;
     counted(&operator, &lost, "success", 1.0).await?;
     finish(cluster, &lost, operator).await
+}
+
+/// For the first minute it is only said that Karpenter is at work.
+async fn a_reservation_for_which_there_is_no_room(cluster: &Cluster) -> Result<()> {
+    let operator = operator(cluster).await?;
+    let fleet = Fleet { size: 1, ready_timeout: "15m".to_owned(), ..Fleet::new("roomless") };
+    let old = held_in_pending(cluster, &fleet).await?;
+    let event = told_within(cluster, &old.claim, "SurgeUnschedulable", Duration::from_secs(60) + SOON).await?;
+    ensure!(event.kind == "Warning" && event.note.contains("nodes are available"), "{event}");
+    grant_nodes(cluster, &fleet).await?;
+    replaced(cluster, &fleet, &old, &[]).await?;
+    counted(&operator, &fleet, "success", 1.0).await?;
+    finish(cluster, &fleet, operator).await
 }
 
 /// No node is to be had until it is over.
