@@ -13,7 +13,10 @@ use noderotation_core::selection::Standing;
 use noderotation_forecast::{ClaimForecast, Entry, Mode, PoolForecast};
 
 use super::formula::formulas;
-use super::report::{Claim, EXPIRES, Gate, Line, Pool, Refused};
+use super::report::{Claim, EXPIRES, Gate, Line, Pool, Refused, Window};
+
+/// Openings that are told of a pool: some weeks of the densest schedule that is of use.
+const WINDOWS: usize = 1_000;
 
 /// What is told of one pool.
 pub(super) fn pool(
@@ -21,7 +24,7 @@ pub(super) fn pool(
     verdict: Option<PoolReport>,
     object: &NodePool,
     policies: &[PolicyEntry],
-    now: Timestamp,
+    (now, until): (Timestamp, Timestamp),
 ) -> Pool {
     let verdict = verdict.unwrap_or_default();
     let governing = match &forecast.governing {
@@ -48,7 +51,14 @@ pub(super) fn pool(
         derived: verdict.derived,
         claims,
         missed_windows: forecast.missed,
+        windows: governing.map(|governing| windows(governing, now, until)).unwrap_or_default(),
+        last_rotation_at: object.marks(now).last_rotation_at,
     }
+}
+
+fn windows(governing: &Governing, now: Timestamp, until: Timestamp) -> Vec<Window> {
+    let upcoming = governing.windows.upcoming(now).take_while(|occurrence| occurrence.open < until).take(WINDOWS);
+    upcoming.map(|occurrence| Window { open: occurrence.open, close: occurrence.close }).collect()
 }
 
 /// The policies that the API server would refuse.

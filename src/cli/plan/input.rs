@@ -81,7 +81,7 @@ impl Input {
         let forecasts = forecast(cluster, Question { now, until, whole: false });
         let told = forecasts.into_iter().filter_map(|forecast| {
             let (object, verdict) = (objects.get(&forecast.pool)?, verdicts.remove(&forecast.pool));
-            Some(build::pool(forecast, verdict, object, &policies, now))
+            Some(build::pool(forecast, verdict, object, &policies, (now, until)))
         });
         (told.collect(), refused)
     }

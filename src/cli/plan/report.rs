@@ -66,6 +66,20 @@ pub(super) struct Pool {
     pub(super) calendar: Vec<Line>,
     /// Openings that go by unused although NodeClaims are due.
     pub(super) missed_windows: Vec<Timestamp>,
+    /// When rotations may start, in order: those of the horizon, at most a thousand.
+    pub(super) windows: Vec<Window>,
+    /// When its last rotation ended, as the NodePool tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last_rotation_at: Option<Timestamp>,
+}
+
+/// One opening.
+#[derive(Debug, Serialize)]
+pub(super) struct Window {
+    /// When it opens; one that is open already begins with the plan.
+    pub(super) open: Timestamp,
+    /// When it closes.
+    pub(super) close: Timestamp,
 }
 
 /// One gate.
