@@ -21,6 +21,7 @@ mod tell;
 #[cfg(test)]
 mod tests;
 mod told;
+pub(crate) mod view;
 mod watch;
 
 pub(crate) use board::Board;

@@ -20,6 +20,7 @@ mod shutdown;
 mod sink;
 mod telemetry;
 mod term;
+mod ui;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz`, `/metrics` and `/debug/state` over plain HTTP (D13).
+//! `/healthz`, `/readyz`, `/metrics`, `/debug/state` and `/ui/` over plain HTTP (D13).
 //!
 //! Readiness says whether admission reviews may be sent here, on any replica; it does not say who leads. A condition that
 //! keeps the controller from leading is told beside it, since taking the endpoint away would help nobody.
@@ -66,17 +66,22 @@ pub(crate) async fn serve_health(listener: TcpListener, readiness: Readiness, st
     axum::serve(listener, health(readiness)).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
-/// Serves the metrics, and the board where there is one, until `stop` is cancelled.
+/// What is to be seen at the address of the metrics.
+pub(crate) struct Exposed {
+    /// `/metrics`.
+    pub(crate) metrics: Metrics,
+    /// `/debug/state`, where it is asked for.
+    pub(crate) board: Option<Board>,
+    /// `/ui/`, likewise.
+    pub(crate) page: Option<Router>,
+}
+
+/// Serves the metrics and what else is exposed until `stop` is cancelled.
 ///
 /// # Errors
 /// When the listener fails.
-pub(crate) async fn serve_metrics(
-    listener: TcpListener,
-    metrics: Metrics,
-    board: Option<Board>,
-    stop: CancellationToken,
-) -> std::io::Result<()> {
-    axum::serve(listener, exposition(metrics, board)).with_graceful_shutdown(stop.cancelled_owned()).await
+pub(crate) async fn serve_metrics(listener: TcpListener, exposed: Exposed, stop: CancellationToken) -> std::io::Result<()> {
+    axum::serve(listener, exposition(exposed)).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
 fn health(readiness: Readiness) -> Router {
@@ -84,16 +89,17 @@ fn health(readiness: Readiness) -> Router {
     Router::new().route("/healthz", get(|| async { "ok\n" })).route("/readyz", get(ready)).with_state(readiness)
 }
 
-fn exposition(metrics: Metrics, board: Option<Board>) -> Router {
+fn exposition(Exposed { metrics, board, page }: Exposed) -> Router {
     let render = |State(metrics): State<Metrics>| async move {
         let kind = (header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8");
         ([kind], metrics.render())
     };
     let router = Router::new().route("/metrics", get(render)).with_state(metrics);
-    match board {
+    let router = match board {
         Some(board) => router.route("/debug/state", get(|| async move { Json(board.to_json()) })),
         None => router,
-    }
+    };
+    router.merge(page.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -131,13 +137,19 @@ mod tests {
     #[tokio::test]
     async fn each_address_serves_its_own_paths_and_no_other() {
         let metrics = Metrics::new("1.2.3", "0").unwrap();
-        let (code, kind, body) = get(exposition(metrics.clone(), None), "/metrics").await;
+        let bare = || exposition(Exposed { metrics: metrics.clone(), board: None, page: None });
+        let (code, kind, body) = get(bare(), "/metrics").await;
         assert_eq!((code, kind.as_str()), (200, "text/plain; version=0.0.4; charset=utf-8"));
         assert!(body.contains("noderotation_build_info{tzdb=\"0\",version=\"1.2.3\"} 1\n"), "{body}");
-        assert_eq!(get(exposition(metrics.clone(), None), "/healthz").await.0, 404);
+        for path in ["/healthz", "/debug/state", "/ui", "/ui/", "/ui/plan.json"] {
+            assert_eq!(get(bare(), path).await.0, 404, "{path}");
+        }
         assert_eq!(get(health(Readiness::default()), "/metrics").await.0, 404);
-        assert_eq!(get(exposition(metrics.clone(), None), "/debug/state").await.0, 404);
-        let (code, kind, body) = get(exposition(metrics, Some(Board::default())), "/debug/state").await;
+        let board = Some(Board::default());
+        let (code, kind, body) = get(exposition(Exposed { metrics: metrics.clone(), board, page: None }), "/debug/state").await;
         assert_eq!((code, kind.as_str(), body.as_str()), (200, "application/json", "{}"));
+        let page = Some(Router::new().route("/ui/", axum::routing::get(|| async { "the page" })));
+        let all = exposition(Exposed { metrics: metrics.clone(), board: None, page });
+        assert_eq!(get(all, "/ui/").await.2, "the page");
     }
 }

@@ -186,6 +186,18 @@ impl Operator {
         serde_json::from_str(&answer.body).with_context(|| format!("/debug/state answers {}: {}", answer.status, answer.body))
     }
 
+    /// What its page draws, for which it must have been started with `--ui`.
+    ///
+    /// # Errors
+    /// When it does not answer with a plan.
+    pub async fn page_plan(&self) -> Result<serde_json::Value> {
+        let answer = http::get(self.metrics, "/ui/plan.json").await?;
+        if answer.status != 200 {
+            bail!("/ui/plan.json answers {}: {}", answer.status, answer.body);
+        }
+        serde_json::from_str(&answer.body).with_context(|| format!("/ui/plan.json answers {}", answer.body))
+    }
+
     /// Where it exposes metrics.
     #[must_use]
     pub fn metrics_url(&self) -> String {

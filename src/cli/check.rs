@@ -101,7 +101,7 @@ impl Options {
 }
 
 /// The core's verdict, with the places that only the reader of the files knows.
-fn judge(manifest: &Manifest, strictness: Strictness, now: Timestamp) -> Report {
+pub(super) fn judge(manifest: &Manifest, strictness: Strictness, now: Timestamp) -> Report {
     let values: Vec<Value> = manifest.policies.iter().map(|policy| policy.value.clone()).collect();
     let subjects = Subjects { policies: &values, pools: &manifest.pools, claims: &manifest.claims };
     let mut report = check(subjects, strictness, now);

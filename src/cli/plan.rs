@@ -6,10 +6,13 @@ mod difference;
 mod formula;
 mod input;
 mod live;
+mod look;
 mod report;
+mod serve;
 mod table;
 
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,6 +22,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use self::input::Input;
+pub(crate) use self::look::look;
 use self::report::Plan;
 use crate::cli::check::{instant, write};
 use crate::cli::{duration, on_cluster, source};
@@ -36,7 +40,8 @@ Examples:
   node-rotation-controller plan
   node-rotation-controller plan --policy policy.yaml --pool api
   kubectl get rotpol,nodepools,nodeclaims,nodes,pods,pdb -A -o json | node-rotation-controller plan -f -
-  node-rotation-controller plan -f cluster/ -o ics")]
+  node-rotation-controller plan -f cluster/ -o ics
+  node-rotation-controller plan -f cluster/ --serve")]
 pub(crate) struct Options {
     /// File or folder with RotationPolicies, NodePools, NodeClaims, Nodes, Pods and PodDisruptionBudgets; - is standard input.
     /// Without it the cluster of the kubeconfig is asked, with lists only.
@@ -60,6 +65,11 @@ pub(crate) struct Options {
     /// How the plan is written.
     #[arg(short, long, value_enum, default_value_t = Output::Table, value_name = "FORMAT")]
     output: Output,
+    /// Serve a page at this address of this machine that draws the plan of the files, and in which they can be edited without
+    /// being written; without an address at any free port.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", value_parser = serve::address,
+        requires = "filenames", conflicts_with_all = ["policies", "pool", "output"])]
+    serve: Option<SocketAddr>,
     /// Kubeconfig to use; else KUBECONFIG, else the Pod's own account.
     #[arg(long, value_name = "FILE", conflicts_with = "filenames")]
     kubeconfig: Option<PathBuf>,
@@ -82,6 +92,9 @@ enum Output {
 /// # Errors
 /// When the plan cannot be written.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    if let Some(address) = options.serve {
+        return serve::run(options, address);
+    }
     let (input, mut errors) = match read(options)? {
         Ok(read) => read,
         Err(error) => return Ok(refuse(&[words(error.as_ref())])),

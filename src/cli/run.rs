@@ -9,7 +9,7 @@ use noderotation_core::rotation::observation::Settings;
 use tracing::{info, warn};
 
 use crate::address::Address;
-use crate::cli::{Usage, duration, name, object_name, version};
+use crate::cli::{Usage, duration, name, object_name, plan, version};
 use crate::controller::Board;
 use crate::event::Recorder;
 use crate::leader::Timing;
@@ -18,7 +18,10 @@ use crate::probe::{self, Readiness};
 use crate::shutdown::{Signals, Tasks};
 use crate::telemetry::{self, Format};
 use crate::term::Candidate;
-use crate::{admission, client};
+use crate::{admission, client, ui};
+
+/// Nobody waits longer for the page's plan.
+const PAGE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
@@ -59,6 +62,9 @@ pub(crate) struct Options {
     /// Serve /debug/state beside /metrics: what the last pass over each NodePool has seen and decided, as JSON.
     #[arg(long, env = "NODE_ROTATION_DEBUG_STATE")]
     debug_state: bool,
+    /// Serve a page at /ui/ beside /metrics that draws which node is rotated when, as `plan` tells it; on the leader only.
+    #[arg(long, env = "NODE_ROTATION_UI")]
+    ui: bool,
     #[command(flatten)]
     admission: admission::AdmissionOptions,
     /// How a log line looks.
@@ -122,7 +128,15 @@ async fn operate(options: Options, timing: Option<Timing>) -> anyhow::Result<()>
     tasks.service("the health endpoint", probe::serve_health(health, readiness.clone(), last.clone()));
     tasks.service(
         "the metrics endpoint",
-        probe::serve_metrics(exposition, metrics.clone(), options.debug_state.then(|| board.clone()), last.clone()),
+        probe::serve_metrics(
+            exposition,
+            probe::Exposed {
+                metrics: metrics.clone(),
+                board: options.debug_state.then(|| board.clone()),
+                page: options.ui.then(|| ui::viewer(plan::look(board.clone()), ui::Desk::new(PAGE_PATIENCE))),
+            },
+            last.clone(),
+        ),
     );
     tasks.service("the event writer", writer.run(last));
     let admission = admission::Context {

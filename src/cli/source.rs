@@ -16,20 +16,31 @@ pub(super) fn read_cluster(paths: &[PathBuf], recursive: bool) -> Manifest {
     read_into(Manifest::of_a_cluster(), paths, recursive)
 }
 
-fn read_into(mut manifest: Manifest, paths: &[PathBuf], recursive: bool) -> Manifest {
+/// The texts themselves with their names; what cannot be read goes to `errors`, one line each.
+pub(super) fn texts_of(paths: &[PathBuf], recursive: bool, errors: &mut Vec<String>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
     for path in paths {
         match texts(path, recursive) {
             Ok(texts) => {
                 for (name, text) in texts {
                     match text {
-                        Ok(text) => manifest.add(&name, &text),
-                        Err(error) => manifest.errors.push(format!("{name}: {error}")),
+                        Ok(text) => found.push((name, text)),
+                        Err(error) => errors.push(format!("{name}: {error}")),
                     }
                 }
             }
-            Err(error) => manifest.errors.push(format!("{}: {error}", path.display())),
+            Err(error) => errors.push(format!("{}: {error}", path.display())),
         }
     }
+    found
+}
+
+fn read_into(mut manifest: Manifest, paths: &[PathBuf], recursive: bool) -> Manifest {
+    let mut errors = Vec::new();
+    for (name, text) in texts_of(paths, recursive, &mut errors) {
+        manifest.add(&name, &text);
+    }
+    manifest.errors.extend(errors);
     manifest
 }
 

@@ -7,6 +7,8 @@ use noderotation_core::rotation::report::Report;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use crate::controller::view::View;
+
 /// The last report of each pool. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Board(Arc<Inner>);
@@ -14,6 +16,7 @@ pub(crate) struct Board(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     reports: Mutex<BTreeMap<String, Arc<Report>>>,
+    view: Mutex<Option<View>>,
     changed: Notify,
 }
 
@@ -35,6 +38,17 @@ impl Board {
     /// The lead is over: what was seen is no longer true.
     pub(crate) fn clear(&self) {
         self.0.reports.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.0.view.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The watches of a lead have begun.
+    pub(super) fn show(&self, view: View) {
+        *self.0.view.lock().unwrap_or_else(PoisonError::into_inner) = Some(view);
+    }
+
+    /// What they show; `None` on a replica that does not lead.
+    pub(crate) fn view(&self) -> Option<View> {
+        self.0.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Every report by the name of its pool, as JSON; none on a replica that does not lead.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future;
+use futures::{FutureExt as _, future};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
@@ -68,6 +68,13 @@ impl Caches {
         let pods = self.placeholders.state();
         let of_pool = pods.iter().filter(|pod| pod.labels().get(NODEPOOL_LABEL).is_some_and(|label| label == pool));
         of_pool.map(|pod| Pod::clone(pod)).collect()
+    }
+
+    /// Every cache has its first list.
+    pub(crate) fn are_filled(&self) -> bool {
+        [ready(&self.claims), ready(&self.nodes), ready(&self.placeholders), ready(&self.policy_store)]
+            .into_iter()
+            .all(|ready| ready.now_or_never() == Some(true))
     }
 
     /// Waits until every cache has its first list.

@@ -24,6 +24,7 @@ use crate::controller::caches::{Caches, GuardedClaim, GuardedPool, policy_resour
 use crate::controller::policies::Policies;
 use crate::controller::reconcile::{self, Shared};
 use crate::controller::status::Statuses;
+use crate::controller::view::View;
 use crate::telemetry::words;
 
 /// Ends the silence of a dead connection after this long at the latest.
@@ -45,6 +46,7 @@ pub(crate) async fn run(context: Arc<Context>, stop: CancellationToken) -> Resul
     let (placeholders, placeholder_writer) = reflector::store();
     let (policies, policy_store, policy_changes) = policies(&context);
     let caches = Caches { claims, nodes, placeholders, policies, policy_store };
+    context.board.show(View::new(caches.clone(), pools.clone()));
     let status_changes = Arc::new(Notify::new());
     let wake = Arc::clone(&status_changes);
     let policy_changes = policy_changes.inspect(move |()| wake.notify_one());

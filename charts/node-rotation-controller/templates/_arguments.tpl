@@ -7,6 +7,9 @@ The operator's command line, one flag a line; extraArgs come after it.
 {{- if .Values.metrics.debugState }}
 - --debug-state
 {{- end }}
+{{- if .Values.metrics.ui }}
+- --ui
+{{- end }}
 - --health-probe-bind-address=:{{ .Values.probes.port }}
 - --leader-elect=true
 - --namespace={{ .Release.Namespace }}

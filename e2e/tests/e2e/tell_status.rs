@@ -18,7 +18,7 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
 }
 
 async fn why_nothing_rotates_and_that_something_does(cluster: &Cluster) -> Result<()> {
-    let operator = operator_with(cluster, &["--debug-state"]).await?;
+    let operator = operator_with(cluster, &["--debug-state", "--ui"]).await?;
     let fleet = Fleet { size: 1, ready_timeout: "15s".to_owned(), ..Fleet::new("told") };
     let before = fleet.raise(cluster).await?;
     let claim = before.claims.first().context("there is no claim")?.name.clone();
@@ -35,6 +35,16 @@ async fn why_nothing_rotates_and_that_something_does(cluster: &Cluster) -> Resul
     let state = operator.debug_state().await?;
     let seen = |path: &str| state.pointer(&format!("/{}/{path}", fleet.name));
     ensure!(seen("state") == Some(&json!("OutOfWindow")) && seen("claims/census/Eligible") == Some(&json!(1)), "the state is {state}");
+    // The page, with the rights of the chart and no more.
+    let plan = operator.page_plan().await?;
+    let pools = plan.get("pools").and_then(serde_json::Value::as_array).context("the page has no NodePools")?;
+    let pool = pools.iter().find(|pool| pool.get("name") == Some(&json!(fleet.name)));
+    let pool = pool.with_context(|| format!("the page does not draw {}: {plan}", fleet.name))?;
+    let expected =
+        [("/state", json!("OutOfWindow")), ("/claims/0/name", json!(claim)), ("/windows/0/open", json!(format!("{day}T02:00:00Z")))];
+    for (path, value) in expected {
+        ensure!(pool.pointer(path) == Some(&value), "the page draws {path} of {pool}");
+    }
     let table = cluster.kubectl(&["get", "rotpol", &fleet.name]).await?.accepted()?;
     progress(table.trim_end());
     ensure!(table.lines().all(|line| line.trim_end().len() <= COLUMNS), "wider than {COLUMNS}: {table}");
