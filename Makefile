@@ -30,7 +30,7 @@ demo: check-tools build ## Rotate a real node on a real cluster and show it. KEE
 	@$(CARGO) run --locked --quiet -p e2e -- demo $(if $(filter-out 0,$(KEEP)),--keep)
 
 .PHONY: test
-test: check-tools lint unit tidy model sim e2e ## Run everything: lints, tests, model checker, simulation, a real cluster.
+test: check-tools lint unit tidy page model sim e2e ## Run everything: lints, tests, page, models, a real cluster.
 	$(call stage,all passed)
 
 .PHONY: lint
@@ -53,6 +53,11 @@ tidy: ## Check what keeps the repository consistent.
 	$(call stage,tidiness)
 	@$(CARGO) test --locked -p node-rotation-controller --test tidy --test chart
 	@$(CARGO) test --locked -p node-rotation-controller --test cases --quiet -- --show-output
+
+.PHONY: page
+page: build ## Look at the page in Chromium, where that and Node.js are installed.
+	$(call stage,page)
+	@tests/page/run.sh
 
 .PHONY: e2e
 e2e: build ## Run the tests on a real cluster. ARGS='NAME' picks some.
