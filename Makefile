@@ -47,6 +47,7 @@ unit: ## Run the tests that need no cluster.
 	@$(CARGO) test --locked --workspace --doc --quiet
 	@$(CARGO) test --locked -p noderotation-forecast --test parity
 	@$(CARGO) test --locked -p node-rotation-controller --test scripts
+	@$(CARGO) test --locked -p node-rotation-controller --test shell -- --show-output
 
 .PHONY: tidy
 tidy: ## Check what keeps the repository consistent.
@@ -147,6 +148,11 @@ metrics-docs: ## Write the table of docs/metrics.md from what a scrape shows.
 .PHONY: flags-docs
 flags-docs: ## Write the tables of docs/command-line.md from the command line.
 	@BLESS=1 $(CARGO) test --locked --quiet -p node-rotation-controller --bin node-rotation-controller the_tables_of_the_page
+
+.PHONY: man
+man: ## Write the manual pages to target/man/.
+	@MANUAL='$(CURDIR)/target/man' $(CARGO) test --locked --quiet -p node-rotation-controller --bin node-rotation-controller the_manual
+	@ls target/man
 
 .PHONY: docs
 docs: ## Build the documentation of the code; a broken link is an error.

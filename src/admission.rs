@@ -55,7 +55,7 @@ pub(crate) struct AdmissionOptions {
     #[arg(long, value_name = "NAME", default_value = "node-rotation-controller", env = "NODE_ROTATION_WEBHOOK_CONFIGURATION")]
     webhook_configuration: String,
     /// Who issues the endpoint's certificate; the Secret is written by this operator only where that does.
-    #[arg(long, value_enum, default_value_t = Issuer::SelfSigned, env = "NODE_ROTATION_CERTIFICATES")]
+    #[arg(long, value_enum, default_value_t = Issuer::SelfSigned, value_name = "ISSUER", env = "NODE_ROTATION_CERTIFICATES")]
     certificates: Issuer,
     /// Secret with the endpoint's certificate, in --namespace.
     #[arg(long, value_name = "NAME", default_value = "node-rotation-controller-webhook-tls", env = "NODE_ROTATION_CERTIFICATE_SECRET")]
@@ -67,10 +67,10 @@ pub(crate) struct AdmissionOptions {
     /// DNS domain of the cluster, for the certificate's names.
     #[arg(long, value_name = "DOMAIN", default_value = "cluster.local", env = "NODE_ROTATION_CLUSTER_DOMAIN")]
     cluster_domain: String,
-    /// What admission does about a policy that ties with another for a NodePool.
+    /// What to do about a policy that ties with another for a NodePool.
     #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "SEVERITY", env = "NODE_ROTATION_TIE")]
     tie: Severity,
-    /// What admission does about a policy that cannot rotate a NodePool which it governs.
+    /// What to do about a policy that cannot rotate a NodePool which it governs.
     #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "SEVERITY", env = "NODE_ROTATION_INFEASIBLE")]
     infeasible: Severity,
 }

@@ -2,11 +2,14 @@
 
 mod check;
 mod cleanup;
+mod completion;
 mod crd;
+pub(crate) mod exit;
+mod output;
 mod plan;
 mod run;
 mod source;
-mod version;
+pub(crate) mod version;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,9 +17,12 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
+/// Name of the program, as people call it.
+pub(crate) const PROGRAM: &str = "node-rotation-controller";
+
 /// Replaces Karpenter nodes inside maintenance windows, make-before-break.
 #[derive(Debug, Parser)]
-#[command(name = "node-rotation-controller", version, about, disable_help_subcommand = true)]
+#[command(name = PROGRAM, version, about, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -34,7 +40,10 @@ enum Command {
     Cleanup(cleanup::Options),
     /// Print the CustomResourceDefinition of RotationPolicy, or bring the cluster's up to date.
     Crd(crd::Options),
+    /// Print a script that has a shell complete command lines of this program.
+    Completion(completion::Options),
     /// Print the version of the program and of its time-zone database.
+    #[command(after_help = exit::help("version", "", "node-rotation-controller version"))]
     Version,
 }
 
@@ -49,6 +58,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Plan(options) => return plan::run(&options),
         Command::Cleanup(options) => return cleanup::run(&options),
         Command::Crd(options) => crd::run(&options)?,
+        Command::Completion(options) => completion::run(&options)?,
         Command::Version => version::run()?,
     }
     Ok(ExitCode::SUCCESS)

@@ -3,7 +3,8 @@
 //! A retry layer would repeat writes that the next pass must decide anew; without a time limit one silent connection
 //! would hold a pool for ever.
 
-use std::path::Path;
+mod cluster;
+
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use kube::{Client, Config};
 use tower::timeout::TimeoutLayer;
 use tower::{Layer, Service};
 
+pub(crate) use self::cluster::Cluster;
 use crate::metrics::Metrics;
 
 /// A connection that takes longer is tried again.
@@ -33,6 +35,9 @@ pub(crate) enum Error {
     /// Neither a kubeconfig nor a Pod's own account is there.
     #[error("no cluster is configured: set --kubeconfig or KUBECONFIG, or run in a Pod with a ServiceAccount")]
     NotInCluster(#[source] Box<kube::config::InClusterError>),
+    /// A context is named, and there is no kubeconfig that could have it.
+    #[error("--context names a context of a kubeconfig, and none is given: set --kubeconfig or KUBECONFIG as well")]
+    NoKubeconfig,
     /// The client cannot be built from it.
     #[error("the client cannot be built from the configuration")]
     Build(#[source] Box<kube::Error>),
@@ -42,17 +47,19 @@ pub(crate) enum Error {
 ///
 /// # Errors
 /// When none of these can be used.
-pub(crate) async fn connect(kubeconfig: Option<&Path>, identity: &str, metrics: Metrics) -> Result<Client, Error> {
+pub(crate) async fn connect(cluster: &Cluster, identity: &str, metrics: Metrics) -> Result<Client, Error> {
     let from_variable = std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty());
-    let file = match (kubeconfig, from_variable) {
+    let file = match (cluster.kubeconfig.as_deref(), from_variable) {
         (Some(path), _) => Some(Kubeconfig::read_from(path).map_err(|e| Error::Kubeconfig(Box::new(e)))?),
         (None, Some(_)) => Kubeconfig::from_env().map_err(|e| Error::Kubeconfig(Box::new(e)))?,
         (None, None) => None,
     };
     let config = match file {
         Some(file) => {
-            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(|e| Error::Kubeconfig(Box::new(e)))?
+            let chosen = KubeConfigOptions { context: cluster.context.clone(), ..KubeConfigOptions::default() };
+            Config::from_custom_kubeconfig(file, &chosen).await.map_err(|e| Error::Kubeconfig(Box::new(e)))?
         }
+        None if cluster.context.is_some() => return Err(Error::NoKubeconfig),
         None => Config::incluster().map_err(|e| Error::NotInCluster(Box::new(e)))?,
     };
     build(config, identity, metrics)

@@ -34,8 +34,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // Without a standard error there is nobody left to tell.
             let _untold = writeln!(std::io::stderr(), "error: {}", telemetry::words(error.as_ref()));
-            // The code that clap uses for flags that it cannot read.
-            if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            ExitCode::from(cli::exit::code(&error))
         }
     }
 }

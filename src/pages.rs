@@ -4,8 +4,12 @@
 //! compared in both directions: what it leaves out fails, and so does a name that nothing in the program bears.
 
 mod command_line;
+mod exit;
 mod fields;
+mod flags;
+mod help;
 mod log;
+mod manual;
 mod markdown;
 mod names;
 mod others;

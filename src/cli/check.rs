@@ -13,18 +13,12 @@ use noderotation_core::check::{Report, Strictness, Subjects, check};
 use noderotation_manifest::Manifest;
 use serde_json::Value;
 
-use crate::cli::source;
+use crate::cli::{exit, output, source};
 use crate::severity::Severity;
 
 /// Flags of `check`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes: 0 every policy is accepted, 1 one is refused, 2 wrong use or input that cannot be read.
-
-Examples:
-  node-rotation-controller check -f policy.yaml
-  kubectl get nodepools,nodeclaims -o yaml | node-rotation-controller check -f policy.yaml -f -
-  helm template my-chart | node-rotation-controller check -f - -o json")]
+#[command(after_help = exit::help("check", "", EXAMPLES))]
 pub(crate) struct Options {
     /// File or folder with RotationPolicies, and NodePools and NodeClaims to judge them with; - is standard input.
     #[arg(short = 'f', long = "filename", value_name = "PATH", required = true)]
@@ -32,7 +26,7 @@ pub(crate) struct Options {
     /// Read the folders in folders too.
     #[arg(short = 'R', long)]
     recursive: bool,
-    /// How the verdict is written.
+    /// How the answer is written.
     #[arg(short, long, value_enum, default_value_t = Output::Table, value_name = "FORMAT")]
     output: Output,
     /// What to do about a policy that ties with another for a NodePool.
@@ -41,10 +35,15 @@ pub(crate) struct Options {
     /// What to do about a policy that cannot rotate a NodePool which it governs.
     #[arg(long, value_enum, default_value_t = Severity::Warn, value_name = "SEVERITY")]
     infeasible: Severity,
-    /// Judge as of this instant, for example 2026-03-01T00:00:00Z; now, if not given.
+    /// Look as of this instant, for example 2026-03-01T00:00:00Z; now, if not given.
     #[arg(long, value_name = "TIME", value_parser = instant)]
     at: Option<Timestamp>,
 }
+
+const EXAMPLES: &str = "\
+node-rotation-controller check -f policy.yaml
+kubectl get nodepools,nodeclaims -o yaml | node-rotation-controller check -f policy.yaml -f -
+helm template my-chart | node-rotation-controller check -f - -o json";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Output {
@@ -85,7 +84,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         let _untold = writeln!(stderr, "error: {line}");
     }
     if !report.policies.is_empty() || !report.pools.is_empty() || options.output != Output::Table {
-        write(&text)?;
+        output::write(&text)?;
     }
     Ok(match (manifest.errors.is_empty(), report.accepted()) {
         (false, _) => ExitCode::from(2),
@@ -116,13 +115,4 @@ pub(super) fn judge(manifest: &Manifest, strictness: Strictness, now: Timestamp)
         }
     }
     report
-}
-
-/// Writes to standard output; who has stopped reading, such as `head`, has what he wants.
-pub(super) fn write(text: &str) -> anyhow::Result<()> {
-    let mut stdout = anstream::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("writing to standard output"),
-    }
 }

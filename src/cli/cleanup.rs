@@ -3,7 +3,6 @@
 mod list;
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -12,27 +11,19 @@ use noderotation_core::cleanup::Scope;
 use noderotation_core::rotation::effect::Effect;
 use noderotation_core::rotation::observation::Settings;
 
-use crate::cli::{name, on_cluster, version};
+use crate::cli::{exit, name, on_cluster, output, version};
+use crate::client::{self, Cluster};
 use crate::controller;
 use crate::controller::cleanup::{Outcome, carry_out, look};
 use crate::event::Recorder;
 use crate::leader::{HOLD, Lead, TAKER, Takeover, take_over};
 use crate::metrics::Metrics;
+use crate::preflight;
 use crate::telemetry::words;
-use crate::{client, preflight};
 
 /// Flags of `cleanup`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes: 0 nothing is left to remove, 1 something is, 2 wrong use or a cluster that cannot be read.
-
-Never removed: what people have set (freeze, their own cordon and do-not-disrupt), and what belongs to an installation in
-another namespace. A node whose drain has begun is drained to the end.
-
-Examples:
-  node-rotation-controller cleanup
-  node-rotation-controller cleanup --apply
-  node-rotation-controller cleanup --all --apply --namespace node-rotation-system")]
+#[command(after_help = exit::help("cleanup", MORE, EXAMPLES))]
 pub(crate) struct Options {
     /// Also what rotations in flight own and what is remembered of those that are over, as before a removal. With --apply
     /// the operator stands down first.
@@ -41,13 +32,21 @@ pub(crate) struct Options {
     /// Write. Without it the writes are only listed.
     #[arg(long)]
     apply: bool,
-    /// Namespace of the installation.
+    /// Namespace of the installation: of its placeholders, Lease and certificate.
     #[arg(short, long, value_name = "NAME", default_value = "node-rotation-system", value_parser = name, env = "NODE_ROTATION_NAMESPACE")]
     namespace: String,
-    /// Kubeconfig to use; else KUBECONFIG, else the Pod's own account.
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: Cluster,
 }
+
+const MORE: &str = "\
+Never removed: what people have set (freeze, their own cordon and do-not-disrupt), and what belongs to an installation in
+another namespace. A node whose drain has begun is drained to the end.";
+
+const EXAMPLES: &str = "\
+node-rotation-controller cleanup
+node-rotation-controller cleanup --apply
+node-rotation-controller cleanup --all --apply --namespace node-rotation-system";
 
 /// Looks, writes if it is to, and tells.
 ///
@@ -67,7 +66,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 async fn clean(options: &Options) -> anyhow::Result<bool> {
     let metrics = Metrics::new(version::VERSION, "").context("preparing the client")?;
     let identity = format!("{TAKER}{:x}", jiff::Timestamp::now().as_nanosecond());
-    let client = client::connect(options.kubeconfig.as_deref(), &identity, metrics.clone()).await?;
+    let client = client::connect(&options.cluster, &identity, metrics.clone()).await?;
     let rivals = preflight::rivals(&client, &options.namespace, jiff::Timestamp::now()).await;
     rivals.iter().for_each(|rival| tell(&format!("note: {}", rival.sentence)));
     let scope = Scope { namespace: &options.namespace, rival: !rivals.is_empty(), everything: options.all };
@@ -80,7 +79,7 @@ async fn clean(options: &Options) -> anyhow::Result<bool> {
     let context = controller::Context { client, metrics, events, settings, board, owner: None, lead, clock };
     if !options.apply {
         let plan = look(&context, scope).await?;
-        say(&(list::writes(&plan.repairs) + &list::stays(&plan.left, options.all) + &list::announced(&plan)))?;
+        output::write(&(list::writes(&plan.repairs) + &list::stays(&plan.left, options.all) + &list::announced(&plan)))?;
         return Ok(plan.repairs.is_empty());
     }
     let (mut lines, mut broken) = (list::Lines::default(), Ok(()));
@@ -88,13 +87,13 @@ async fn clean(options: &Options) -> anyhow::Result<bool> {
         lines.count += 1;
         let line = lines.line(pool, effect);
         if broken.is_ok() {
-            broken = say(&line);
+            broken = output::write(&line);
         }
     };
     let Outcome { plan, failures } = carry_out(&context, scope, told).await?;
     broken?;
     failures.iter().for_each(|error| tell(&format!("error: {}", words(error))));
-    say(&(list::stays(&plan.left, options.all) + &list::done(lines.count, &plan)))?;
+    output::write(&(list::stays(&plan.left, options.all) + &list::done(lines.count, &plan)))?;
     if let Some(held) = held {
         held.done().await;
         tell(&format!("note: no replica rotates for another {} seconds; remove the release within that time", HOLD.as_secs()));
@@ -115,13 +114,4 @@ async fn stand_down(client: kube::Client, namespace: &str, identity: &str) -> an
 fn tell(line: &str) {
     // Without a standard error there is nobody left to tell.
     let _untold = writeln!(std::io::stderr(), "{line}");
-}
-
-/// Who has stopped reading, such as `head`, has what he wants.
-fn say(text: &str) -> anyhow::Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("writing to standard output"),
-    }
 }

@@ -2,33 +2,32 @@
 
 mod apply;
 
-use std::io::Write as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
 
-use crate::cli::duration;
+use crate::cli::{Usage, duration, exit, output};
+use crate::client::Cluster;
 
 /// Flags of `crd`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  node-rotation-controller crd | kubectl apply --server-side -f -
-  node-rotation-controller crd --apply")]
+#[command(after_help = exit::help("crd", "", EXAMPLES))]
 pub(crate) struct Options {
     /// Apply it to the cluster and wait until it is served. Whoever wrote the one that is there, its schema becomes this
     /// one; only that of a newer version stays as it is. Policies are never touched.
     #[arg(long)]
     apply: bool,
     /// With --apply, how long to wait.
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration, requires = "apply")]
     timeout: Duration,
-    /// With --apply, kubeconfig to use; else KUBECONFIG, else the Pod's own account.
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: Cluster,
 }
+
+const EXAMPLES: &str = "\
+node-rotation-controller crd | kubectl apply --server-side -f -
+node-rotation-controller crd --apply";
 
 /// The definition as YAML.
 ///
@@ -44,8 +43,10 @@ pub(crate) fn yaml() -> anyhow::Result<String> {
 /// # Errors
 /// When it cannot be printed, or is not served in the end.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let text = if options.apply { apply::run(options)? } else { yaml()? };
-    std::io::stdout().write_all(text.as_bytes()).context("writing to standard output")
+    if !options.apply && options.cluster.is_chosen() {
+        return Err(Usage("without --apply no cluster is asked: leave --kubeconfig and --context out, or add --apply".to_owned()).into());
+    }
+    output::write(&if options.apply { apply::run(options)? } else { yaml()? })
 }
 
 #[cfg(test)]

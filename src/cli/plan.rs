@@ -24,28 +24,18 @@ use jiff::Timestamp;
 use self::input::Input;
 pub(crate) use self::look::look;
 use self::report::Plan;
-use crate::cli::check::{instant, write};
-use crate::cli::{duration, on_cluster, source};
+use crate::cli::check::instant;
+use crate::cli::{duration, exit, on_cluster, output, source};
+use crate::client::Cluster;
 use crate::telemetry::words;
 
 /// Flags of `plan`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes: 0 every node is rotated in time, 1 a node would expire by force, or a policy or a NodePool has faults, 2 wrong use
-or input that cannot be read.
-
-It takes that nothing fails: a surge takes the policy's provisioningEstimate, a drain its drainEstimate.
-
-Examples:
-  node-rotation-controller plan
-  node-rotation-controller plan --policy policy.yaml --pool api
-  kubectl get rotpol,nodepools,nodeclaims,nodes,pods,pdb -A -o json | node-rotation-controller plan -f -
-  node-rotation-controller plan -f cluster/ -o ics
-  node-rotation-controller plan -f cluster/ --serve")]
+#[command(after_help = exit::help("plan", MORE, EXAMPLES))]
 pub(crate) struct Options {
     /// File or folder with RotationPolicies, NodePools, NodeClaims, Nodes, Pods and PodDisruptionBudgets; - is standard input.
     /// Without it the cluster of the kubeconfig is asked, with lists only.
-    #[arg(short = 'f', long = "filename", value_name = "PATH")]
+    #[arg(short = 'f', long = "filename", value_name = "PATH", conflicts_with_all = ["kubeconfig", "context"])]
     filenames: Vec<PathBuf>,
     /// Read the folders in folders too.
     #[arg(short = 'R', long)]
@@ -56,13 +46,13 @@ pub(crate) struct Options {
     /// Only this NodePool.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
-    /// Plan as of this instant, for example 2026-03-01T00:00:00Z; now, if not given.
+    /// Look as of this instant, for example 2026-03-01T00:00:00Z; now, if not given.
     #[arg(long, value_name = "TIME", value_parser = instant)]
     at: Option<Timestamp>,
     /// Tell nothing that begins later than this after that instant; the end of all NodeClaims of now, if that is sooner.
     #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = duration)]
     horizon: Duration,
-    /// How the plan is written.
+    /// How the answer is written.
     #[arg(short, long, value_enum, default_value_t = Output::Table, value_name = "FORMAT")]
     output: Output,
     /// Serve a page at this address of this machine that draws the plan of the files, and in which they can be edited without
@@ -70,10 +60,18 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", value_parser = serve::address,
         requires = "filenames", conflicts_with_all = ["policies", "pool", "output"])]
     serve: Option<SocketAddr>,
-    /// Kubeconfig to use; else KUBECONFIG, else the Pod's own account.
-    #[arg(long, value_name = "FILE", conflicts_with = "filenames")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: Cluster,
 }
+
+const MORE: &str = "It takes that nothing fails: a surge takes the policy's provisioningEstimate, a drain its drainEstimate.";
+
+const EXAMPLES: &str = "\
+node-rotation-controller plan
+node-rotation-controller plan --context production --policy policy.yaml --pool api
+kubectl get rotpol,nodepools,nodeclaims,nodes,pods,pdb -A -o json | node-rotation-controller plan -f -
+node-rotation-controller plan -f cluster/ -o ics
+node-rotation-controller plan -f cluster/ --serve";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Output {
@@ -131,7 +129,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         // Without a standard error there is nobody left to tell.
         let _untold = writeln!(stderr, "note: {line}");
     }
-    write(&text)?;
+    output::write(&text)?;
     Ok(if plan.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -140,7 +138,7 @@ type Read = Result<(Input, Vec<String>), anyhow::Error>;
 
 fn read(options: &Options) -> anyhow::Result<Read> {
     if options.filenames.is_empty() {
-        let input = on_cluster(Box::pin(live::read(options.kubeconfig.as_deref())))?;
+        let input = on_cluster(Box::pin(live::read(&options.cluster)))?;
         return Ok(input.map(|input| (input, Vec::new())));
     }
     let mut manifest = source::read_cluster(&options.filenames, options.recursive);

@@ -1,6 +1,5 @@
 //! `run`: the controller and the admission endpoint in one process.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -9,7 +8,8 @@ use noderotation_core::rotation::observation::Settings;
 use tracing::{info, warn};
 
 use crate::address::Address;
-use crate::cli::{Usage, duration, name, object_name, plan, version};
+use crate::cli::{Usage, duration, exit, name, object_name, plan, version};
+use crate::client::{self, Cluster};
 use crate::controller::Board;
 use crate::event::Recorder;
 use crate::leader::Timing;
@@ -18,13 +18,14 @@ use crate::probe::{self, Readiness};
 use crate::shutdown::{Signals, Tasks};
 use crate::telemetry::{self, Format};
 use crate::term::Candidate;
-use crate::{admission, client, ui};
+use crate::{admission, ui};
 
 /// Nobody waits longer for the page's plan.
 const PAGE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Flags of `run`.
 #[derive(Debug, Args)]
+#[command(after_help = exit::help("run", MORE, EXAMPLES))]
 pub(crate) struct Options {
     /// Address of /metrics.
     #[arg(long, value_name = "ADDRESS", default_value = ":8080", env = "NODE_ROTATION_METRICS_BIND_ADDRESS")]
@@ -35,8 +36,8 @@ pub(crate) struct Options {
     /// Rotate only while holding the Lease; false is for a single replica only.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", env = "NODE_ROTATION_LEADER_ELECT")]
     leader_elect: bool,
-    /// Namespace of the placeholders, the Lease and the certificate.
-    #[arg(long, value_name = "NAME", default_value = "node-rotation-system", value_parser = name, env = "NODE_ROTATION_NAMESPACE")]
+    /// Namespace of the installation: of its placeholders, Lease and certificate.
+    #[arg(short, long, value_name = "NAME", default_value = "node-rotation-system", value_parser = name, env = "NODE_ROTATION_NAMESPACE")]
     namespace: String,
     /// Image of the placeholder's container.
     #[arg(long, value_name = "IMAGE", default_value = "registry.k8s.io/pause:3.10", env = "NODE_ROTATION_PLACEHOLDER_IMAGE")]
@@ -68,15 +69,20 @@ pub(crate) struct Options {
     #[command(flatten)]
     admission: admission::AdmissionOptions,
     /// How a log line looks.
-    #[arg(long, value_enum, default_value_t = Format::Json, env = "NODE_ROTATION_LOG_FORMAT")]
+    #[arg(long, value_enum, default_value_t = Format::Json, value_name = "FORMAT", env = "NODE_ROTATION_LOG_FORMAT")]
     log_format: Format,
     /// Least severe level to log; RUST_LOG has precedence.
     #[arg(long, value_name = "LEVEL", default_value = "info", env = "NODE_ROTATION_LOG_LEVEL")]
     log_level: String,
-    /// Kubeconfig to use; else KUBECONFIG, else the Pod's own account.
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: Cluster,
 }
+
+const MORE: &str = "In a cluster the chart runs it, with the rights that it needs and its flags from values.yaml.";
+
+const EXAMPLES: &str = "\
+node-rotation-controller run
+node-rotation-controller run --kubeconfig ~/.kube/config --leader-elect=false --webhook-register=false --log-format text";
 
 impl Options {
     /// The election's times, unless there is to be none.
@@ -116,7 +122,7 @@ async fn operate(options: Options, timing: Option<Timing>) -> anyhow::Result<()>
     let tzdb = noderotation_core::window::zone::database_version();
     let identity = identity();
     let metrics = Metrics::new(version::VERSION, tzdb).context("registering the metrics")?;
-    let client = client::connect(options.kubeconfig.as_deref(), &identity, metrics.clone()).await?;
+    let client = client::connect(&options.cluster, &identity, metrics.clone()).await?;
     let health = options.health_probe_bind_address.listen().await.context("listening on --health-probe-bind-address")?;
     let exposition = options.metrics_bind_address.listen().await.context("listening on --metrics-bind-address")?;
     info!(version = version::VERSION, tzdb, identity, "starting");

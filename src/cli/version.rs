@@ -1,8 +1,6 @@
 //! `version`: what this program is built from.
 
-use std::io::Write as _;
-
-use anyhow::Context as _;
+use crate::cli::output;
 
 /// Version of the program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -10,5 +8,5 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Prints it, with the release of the time-zone database that is compiled in.
 pub(crate) fn run() -> anyhow::Result<()> {
     let tzdb = noderotation_core::window::zone::database_version();
-    writeln!(std::io::stdout(), "node-rotation-controller {VERSION} (time-zone database {tzdb})").context("writing to standard output")
+    output::write(&format!("node-rotation-controller {VERSION} (time-zone database {tzdb})\n"))
 }

@@ -4,24 +4,29 @@ use clap::{Arg, Command, CommandFactory as _, Parser as _};
 
 use super::markdown::{self, Page, Row};
 use super::source::{self, calls, tokens};
-use super::{Names, assert_same, names, root};
+use super::{Names, assert_same, exit, names, root};
 use crate::cli::Arguments;
 
 const PAGE: &str = "docs/command-line.md";
 const PROGRAM: &str = "node-rotation-controller";
 
-fn commands() -> Vec<Command> {
+pub(super) fn commands() -> Vec<Command> {
     let mut command = Arguments::command();
     command.build();
     command.get_subcommands().cloned().collect()
 }
 
-/// Flags of a command, but those that every one has.
-fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
+/// What may be given to a command, but for what every one takes.
+fn arguments(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(|arg| !matches!(arg.get_id().as_str(), "help" | "version"))
 }
 
-fn long(arg: &Arg) -> String {
+/// The same without what has its meaning from its place.
+pub(super) fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
+    arguments(command).filter(|arg| !arg.is_positional())
+}
+
+pub(super) fn long(arg: &Arg) -> String {
     format!("--{}", arg.get_long().unwrap_or_else(|| panic!("{} has no long name", arg.get_id())))
 }
 
@@ -36,13 +41,13 @@ pub(super) fn variables() -> Names {
     commands().iter().flat_map(|command| flags(command).filter_map(variable).collect::<Vec<_>>()).collect()
 }
 
-fn variable(arg: &Arg) -> Option<String> {
+pub(super) fn variable(arg: &Arg) -> Option<String> {
     arg.get_env().map(|name| name.to_string_lossy().into_owned())
 }
 
 /// A row for each flag of a command.
 fn table(command: &Command) -> String {
-    let rows = flags(command).map(|arg| {
+    let rows = arguments(command).map(|arg| {
         let short = arg.get_short().map(|short| format!("`-{short}` ")).unwrap_or_default();
         let value =
             arg.get_value_names().filter(|_| arg.get_action().takes_values()).map(|names| format!(" {}", names[0])).unwrap_or_default();
@@ -51,7 +56,8 @@ fn table(command: &Command) -> String {
         let defaults: Vec<String> = arg.get_default_values().iter().map(|value| quoted(value.to_string_lossy().into_owned())).collect();
         let defaults = defaults.into_iter().filter(|_| !value.is_empty()).collect::<Vec<_>>().join(", ");
         let help = arg.get_long_help().or_else(|| arg.get_help()).unwrap().to_string();
-        format!("| {short}`{}{value}` | {variable} | {defaults} | {}.{} |\n", long(arg), help.trim_end_matches('.'), values(arg))
+        let written = if arg.is_positional() { value.trim_start().to_owned() } else { format!("{}{value}", long(arg)) };
+        format!("| {short}`{written}` | {variable} | {defaults} | {}.{} |\n", help.trim_end_matches('.'), values(arg))
     });
     format!("| flag | variable | default | what it does |\n|---|---|---|---|\n{}", rows.collect::<String>())
 }
@@ -72,11 +78,13 @@ fn values(arg: &Arg) -> String {
 fn the_tables_of_the_page_are_those_of_the_command_line() {
     let page = Page::new(PAGE);
     let mut expected = page.text().to_owned();
-    for command in commands().iter().filter(|command| flags(command).next().is_some()) {
-        let begin = format!("<!-- {}: written by `make flags-docs` -->\n\n", command.get_name());
+    let of_commands = commands().into_iter().filter(|command| arguments(command).next().is_some());
+    let tables = of_commands.map(|command| (command.get_name().to_owned(), table(&command)));
+    for (what, table) in tables.chain([("exit codes".to_owned(), exit::table())]) {
+        let begin = format!("<!-- {what}: written by `make flags-docs` -->\n\n");
         let (head, rest) = expected.split_once(&begin).unwrap_or_else(|| panic!("{PAGE} has no line {begin}"));
-        let (_, tail) = rest.split_once("\n<!-- end -->").unwrap();
-        expected = format!("{head}{begin}{}\n<!-- end -->{tail}", table(command));
+        let (_, tail) = rest.split_once("<!-- end -->").unwrap();
+        expected = format!("{head}{begin}{table}\n<!-- end -->{tail}");
     }
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(root().join(PAGE), expected).unwrap();
@@ -109,7 +117,7 @@ fn every_variable_without_a_flag_has_a_row() {
 }
 
 /// Our command lines in a piece of shell: what stands before, beside or after them is another's.
-fn ours(shell: &str) -> Vec<Vec<String>> {
+pub(super) fn ours(shell: &str) -> Vec<Vec<String>> {
     let joined = shell.replace("\\\n", " ");
     let mut found = Vec::new();
     for line in joined.lines() {

@@ -16,6 +16,7 @@ use noderotation_core::policy::schema::definition;
 use serde_json::json;
 
 use super::Options;
+use crate::cli::exit::Unanswered;
 use crate::cli::{on_cluster, version};
 use crate::client;
 use crate::controller::FIELD_MANAGER;
@@ -30,7 +31,7 @@ const PERIOD: std::time::Duration = std::time::Duration::from_millis(250);
 pub(super) fn run(options: &Options) -> anyhow::Result<String> {
     on_cluster(Box::pin(async {
         let metrics = Metrics::new(version::VERSION, "").context("preparing the client")?;
-        let client = client::connect(options.kubeconfig.as_deref(), "crd", metrics).await?;
+        let client = client::connect(&options.cluster, "crd", metrics).await?;
         match tokio::time::timeout(options.timeout, apply(client)).await {
             Ok(said) => said,
             Err(_) => {
@@ -79,7 +80,7 @@ async fn apply(client: kube::Client) -> anyhow::Result<String> {
 async fn hand_over(api: &Api<CustomResourceDefinition>, ours: &CustomResourceDefinition) -> anyhow::Result<Option<Verdict>> {
     let name = ours.name_any();
     for _ in 0..TRIES {
-        let Some(there) = api.get_opt(&name).await.with_context(|| format!("reading {name}"))? else {
+        let Some(there) = api.get_opt(&name).await.with_context(|| Unanswered(format!("reading {name}")))? else {
             return Ok(None);
         };
         match judge(&there, ours) {

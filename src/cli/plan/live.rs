@@ -1,7 +1,5 @@
 //! The cluster as it is now: lists, and nothing else.
 
-use std::path::Path;
-
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{Api, DynamicObject, ListParams};
@@ -12,7 +10,7 @@ use serde_json::Value;
 
 use super::input::Input;
 use crate::cli::version;
-use crate::client;
+use crate::client::{self, Cluster};
 use crate::controller::policy_resource;
 use crate::metrics::Metrics;
 
@@ -28,9 +26,9 @@ struct Error(&'static str, #[source] Box<kube::Error>);
 ///
 /// # Errors
 /// When there is no client, or anything else cannot be listed.
-pub(super) async fn read(kubeconfig: Option<&Path>) -> anyhow::Result<Input> {
+pub(super) async fn read(cluster: &Cluster) -> anyhow::Result<Input> {
     let metrics = Metrics::new(version::VERSION, "")?;
-    let client = client::connect(kubeconfig, "plan", metrics).await?;
+    let client = client::connect(cluster, "plan", metrics).await?;
     let policies: Api<DynamicObject> = Api::all_with(client.clone(), &policy_resource());
     let policies = all(&policies).await.map_err(|error| Error("RotationPolicies", Box::new(error)))?;
     let mut input = Input {

@@ -15,8 +15,8 @@ use tokio::net::TcpListener;
 use super::input::Input;
 use super::report::Plan;
 use super::{Options, refuse};
-use crate::cli::check::{judge, write};
-use crate::cli::{on_cluster, source};
+use crate::cli::check::judge;
+use crate::cli::{on_cluster, output, source};
 use crate::ui::{Desk, Fault, Hosts, Texts, editor};
 
 /// Nobody waits longer for a picture.
@@ -46,7 +46,7 @@ pub(super) fn run(options: &Options, address: SocketAddr) -> anyhow::Result<Exit
     on_cluster(async {
         let listener = TcpListener::bind(address).await.with_context(|| format!("listening on --serve {address}"))?;
         let address = listener.local_addr().context("asking for the port")?;
-        write(&format!("open http://{address}/ui/ in a browser; Ctrl-C ends it\n"))?;
+        output::write(&format!("open http://{address}/ui/ in a browser; Ctrl-C ends it\n"))?;
         let router = editor(texts, calculation, Desk::new(PATIENCE), Hosts::of(address));
         axum::serve(listener, router).await.context("serving the page")?;
         Ok(ExitCode::SUCCESS)
