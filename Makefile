@@ -14,6 +14,12 @@ CRD := rotationpolicies.noderotation.io.yaml
 # Installed for the repository alone, beside whatever version somebody has.
 CARGO_FUZZ_VERSION := 0.13.2
 CARGO_FUZZ := target/tools/cargo-fuzz-$(CARGO_FUZZ_VERSION)
+CARGO_DENY_VERSION := 0.20.2
+CARGO_DENY := target/tools/cargo-deny-$(CARGO_DENY_VERSION)
+CARGO_LLVM_COV_VERSION := 0.9.1
+CARGO_LLVM_COV := target/tools/cargo-llvm-cov-$(CARGO_LLVM_COV_VERSION)
+# The oldest compiler that is promised.
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # Says which stage begins.
 stage = @printf '\n==> %s\n' '$(1)'
@@ -52,7 +58,7 @@ unit: ## Run the tests that need no cluster.
 .PHONY: tidy
 tidy: ## Check what keeps the repository consistent.
 	$(call stage,tidiness)
-	@$(CARGO) test --locked -p node-rotation-controller --test tidy --test chart
+	@$(CARGO) test --locked -p node-rotation-controller --test tidy --test chart --test supply
 	@$(CARGO) test --locked -p node-rotation-controller --test cases --quiet -- --show-output
 
 .PHONY: page
@@ -114,6 +120,31 @@ fuzz-%: $(CARGO_FUZZ)/bin/cargo-fuzz
 $(CARGO_FUZZ)/bin/cargo-fuzz:
 	$(call stage,install cargo-fuzz)
 	@$(CARGO) install --locked --quiet --version $(CARGO_FUZZ_VERSION) --root $(CARGO_FUZZ) cargo-fuzz
+
+.PHONY: deny
+deny: $(CARGO_DENY)/bin/cargo-deny ## Check licences, sources and banned packages. CHECKS='advisories' asks for known faults, from the network.
+	$(call stage,dependencies)
+	@$< --workspace --locked check $(or $(CHECKS),licenses bans sources)
+
+.PHONY: msrv
+msrv: ## Check that the oldest compiler promised compiles everything. Needs rustup.
+	$(call need,rustup,install rustup)
+	$(call stage,Rust $(MSRV))
+	@rustup toolchain install $(MSRV) --profile minimal
+	@CARGO_TARGET_DIR=target/msrv rustup run $(MSRV) cargo check --locked --workspace --all-targets
+
+.PHONY: coverage
+coverage: $(CARGO_LLVM_COV)/bin/cargo-llvm-cov ## Measure how much of core its own unit tests run. Needs the component llvm-tools.
+	$(call stage,coverage of core)
+	@PATH="$(CURDIR)/$(CARGO_LLVM_COV)/bin:$$PATH" $(CARGO) llvm-cov --locked -p noderotation-core --lib --summary-only
+
+target/tools/cargo-%/bin/cargo-deny:
+	$(call stage,install cargo-deny)
+	@$(CARGO) install --locked --quiet --version $(CARGO_DENY_VERSION) --root $(CARGO_DENY) cargo-deny
+
+target/tools/cargo-%/bin/cargo-llvm-cov:
+	$(call stage,install cargo-llvm-cov)
+	@$(CARGO) install --locked --quiet --version $(CARGO_LLVM_COV_VERSION) --root $(CARGO_LLVM_COV) cargo-llvm-cov
 
 .PHONY: up
 up: check-tools build ## Boot a cluster to play with; Ctrl-C ends it.
