@@ -6,6 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::chart;
@@ -34,6 +35,8 @@ pub struct Request {
     pub code: u64,
     /// The role that allowed it, such as `ClusterRole "system:basic-user"`; empty when none did.
     pub allowed_by: String,
+    /// When it came, by the API server's clock.
+    pub received: Timestamp,
 }
 
 impl Request {
@@ -64,6 +67,7 @@ impl Request {
             uri: text("/requestURI").to_owned(),
             code: entry.pointer("/responseStatus/code").and_then(Value::as_u64).unwrap_or_default(),
             allowed_by: role(text("/annotations/authorization.k8s.io~1reason")).to_owned(),
+            received: text("/requestReceivedTimestamp").parse().unwrap_or_default(),
         })
     }
 }
@@ -168,10 +172,11 @@ mod tests {
 
     #[test]
     fn an_entry_is_read() {
-        let line = r#"{"verb":"create","user":{"username":"u"},"requestURI":"/api/v1/namespaces/n/pods/p/eviction","objectRef":{"resource":"pods","subresource":"eviction","namespace":"n","name":"p"},"responseStatus":{"code":429}}"#;
+        let line = r#"{"verb":"create","requestReceivedTimestamp":"2026-12-03T09:00:01.250000Z","user":{"username":"u"},"requestURI":"/api/v1/namespaces/n/pods/p/eviction","objectRef":{"resource":"pods","subresource":"eviction","namespace":"n","name":"p"},"responseStatus":{"code":429}}"#;
         let request = Request::read(line).unwrap();
         assert_eq!(request.summary(), "create pods/eviction p: 429");
         assert!(request.writes() && request.user == "u" && request.namespace == "n");
+        assert_eq!(request.received, "2026-12-03T09:00:01.25Z".parse().unwrap());
     }
 
     #[test]

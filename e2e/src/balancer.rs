@@ -13,6 +13,8 @@ use crate::http;
 
 /// Time between two looks at readiness; a change is known to a real proxy no sooner.
 const PERIOD: Duration = Duration::from_millis(200);
+/// A replica that takes longer to say so is not ready: the kubelet's own limit.
+const LIMIT: Duration = Duration::from_secs(1);
 
 /// One replica behind the balancer, on 127.0.0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +73,8 @@ async fn look(state: Arc<State>) {
         let backends = state.backends.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut ready = Vec::new();
         for backend in backends {
-            if http::get(backend.probe, "/readyz").await.is_ok_and(|answer| answer.status == 200) {
+            let answer = tokio::time::timeout(LIMIT, http::get(backend.probe, "/readyz")).await;
+            if answer.is_ok_and(|answer| answer.is_ok_and(|answer| answer.status == 200)) {
                 ready.push(backend.endpoint);
             }
         }

@@ -218,6 +218,22 @@ impl Operator {
         self.process.check()
     }
 
+    /// Stops it in the middle of whatever it does, as a machine does that is moved or starved.
+    ///
+    /// # Errors
+    /// When no signal can be sent.
+    pub async fn pause(&self) -> Result<()> {
+        self.process.pause().await
+    }
+
+    /// Lets it go on after a pause.
+    ///
+    /// # Errors
+    /// When no signal can be sent.
+    pub async fn resume(&self) -> Result<()> {
+        self.process.resume().await
+    }
+
     /// Kills it, as a lost machine does.
     ///
     /// # Errors

@@ -104,11 +104,7 @@ impl Process {
     /// # Errors
     /// When it has not ended after `patience`; it is killed then.
     pub async fn terminate(mut self, patience: Duration) -> Result<ExitStatus> {
-        if let Some(id) = self.child.id() {
-            // The shell's own `kill`: the standard library sends no signal but SIGKILL.
-            let sent = Command::new("sh").args(["-c", "kill -TERM \"$0\""]).arg(id.to_string()).status().await;
-            sent.with_context(|| format!("sending SIGTERM to {}", self.name))?;
-        }
+        self.signal("TERM").await?;
         match tokio::time::timeout(patience, self.child.wait()).await {
             Ok(status) => status.with_context(|| format!("waiting for {}", self.name)),
             Err(_) => {
@@ -116,6 +112,31 @@ impl Process {
                 bail!("{} did not end within {}s of SIGTERM; its log ends with:\n{}", self.name, patience.as_secs(), indented(&self.tail()))
             }
         }
+    }
+
+    /// Stops it in the middle of whatever it does, until it is resumed. Its connections stay open.
+    ///
+    /// # Errors
+    /// When no signal can be sent.
+    pub async fn pause(&self) -> Result<()> {
+        self.signal("STOP").await
+    }
+
+    /// Lets it go on after a pause.
+    ///
+    /// # Errors
+    /// When no signal can be sent.
+    pub async fn resume(&self) -> Result<()> {
+        self.signal("CONT").await
+    }
+
+    /// Sends it a signal, if it has not ended.
+    async fn signal(&self, signal: &str) -> Result<()> {
+        let Some(id) = self.child.id() else { return Ok(()) };
+        // The shell's own `kill`: the standard library sends no signal but SIGKILL.
+        let sent = Command::new("sh").args(["-c", "kill -\"$0\" \"$1\"", signal]).arg(id.to_string()).status().await;
+        sent.with_context(|| format!("sending SIG{signal} to {}", self.name))?;
+        Ok(())
     }
 
     fn tail(&self) -> String {
@@ -154,6 +175,28 @@ mod tests {
         let (mut process, _folder) = shell("sleep 600");
         process.check().unwrap();
         assert!(!process.terminate(Duration::from_secs(30)).await.unwrap().success());
+    }
+
+    #[tokio::test]
+    async fn a_pause_lasts_until_it_is_resumed() {
+        let (process, _folder) = shell("while :; do echo on; sleep 0.01; done");
+        let size = || fs::metadata(process.log()).map(|log| log.len());
+        let state = || -> Result<String> {
+            let status = fs::read_to_string(format!("/proc/{}/status", process.id().context("it has ended")?))?;
+            Ok(status.lines().find(|line| line.starts_with("State:")).unwrap_or_default().to_owned())
+        };
+        process.pause().await.unwrap();
+        let stopped = until("the pause", Duration::from_secs(30), async || {
+            let state = state()?;
+            Ok(if state.contains("stopped") { Look::Done(()) } else { Look::NotYet(state) })
+        });
+        stopped.await.unwrap();
+        let before = size().unwrap();
+        process.resume().await.unwrap();
+        let goes_on = until("more of the log", Duration::from_secs(30), async || {
+            Ok(if size()? > before { Look::Done(()) } else { Look::NotYet("no more".to_owned()) })
+        });
+        goes_on.await.unwrap();
     }
 
     #[tokio::test]

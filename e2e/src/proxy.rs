@@ -91,6 +91,12 @@ impl Upstream {
     }
 }
 
+/// Whether it asks for a watch.
+#[must_use]
+pub fn is_watch<B>(request: &Request<B>) -> bool {
+    request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"))
+}
+
 /// A kubeconfig that leads to a port of ours.
 fn through(direct: &Path, name: &str, port: u16) -> Result<PathBuf> {
     let text = fs::read_to_string(direct).with_context(|| format!("reading {}", direct.display()))?;

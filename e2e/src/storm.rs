@@ -23,9 +23,10 @@ use tokio::sync::watch;
 pub use verdict::{Tally, judge};
 use watching::Course;
 use way::Way;
+pub(crate) use way::refusal;
 
 use crate::cluster::Cluster;
-use crate::proxy::{Body, Proxy, Upstream};
+use crate::proxy::{self, Body, Proxy, Upstream};
 
 /// One request of so many goes wrong.
 const EVERY: usize = 6;
@@ -138,7 +139,7 @@ fn draw<T: Copy>(deck: &mut Vec<T>, all: &[T], random: &mut Rng) -> Option<T> {
 }
 
 async fn pass(upstream: Upstream, sky: Arc<Sky>, request: Request<Bytes>) -> Result<Response<Body>> {
-    if request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "watch=true")) {
+    if proxy::is_watch(&request) {
         return observe(upstream, sky, request).await;
     }
     let entry = Entry::of(&request);

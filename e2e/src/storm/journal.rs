@@ -23,7 +23,7 @@ pub struct Entry {
 
 impl Entry {
     /// A request that is a write of a rotation, not answered yet.
-    pub(super) fn of(request: &Request<Bytes>) -> Option<Self> {
+    pub(crate) fn of(request: &Request<Bytes>) -> Option<Self> {
         let (resource, name) = place(request.uri().path())?;
         let verb = request.method().to_string();
         let body = serde_json::from_slice(request.body()).unwrap_or_default();

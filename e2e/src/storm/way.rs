@@ -75,7 +75,7 @@ impl fmt::Display for Way {
 }
 
 /// An answer that says no, as the API server says it, or as what stands before one does.
-pub(super) fn refusal(code: u16, retry_after: Option<u16>) -> Response<Body> {
+pub(crate) fn refusal(code: u16, retry_after: Option<u16>) -> Response<Body> {
     let (kind, text) = match code {
         502 => ("text/html", "<html><body><h1>502 Bad Gateway</h1></body></html>".to_owned()),
         504 => ("text/plain", String::new()),

@@ -67,7 +67,7 @@ async fn ask(judges: &[(&str, Judge)], when: &str) -> Result<()> {
 }
 
 /// A client of the endpoint that behaves.
-fn straight(address: SocketAddr, name: &str, bundle: &[u8]) -> Result<Client> {
+pub(crate) fn straight(address: SocketAddr, name: &str, bundle: &[u8]) -> Result<Client> {
     let roots = CertificateDer::pem_slice_iter(bundle).map(|root| Ok(root?.to_vec())).collect::<Result<_>>()?;
     let mut config = Config::new(format!("https://{address}").parse().context("the endpoint's address")?);
     (config.root_cert, config.tls_server_name) = (Some(roots), Some(name.to_owned()));
@@ -85,7 +85,8 @@ async fn watch(operator: &Operator, most: &AtomicU64) -> anyhow::Error {
     }
 }
 
-async fn bundle(cluster: &Cluster) -> Result<Vec<u8>> {
+/// The certificate of the authority that has signed the endpoint's.
+pub(crate) async fn bundle(cluster: &Cluster) -> Result<Vec<u8>> {
     let secret = format!("{}-tls", chart::WEBHOOK_SERVICE);
     let path = "jsonpath={.data.ca\\.crt}";
     let bundle = cluster.kubectl(&["get", "secret", &secret, "--namespace", chart::NAMESPACE, "--output", path]).await?.accepted()?;

@@ -101,7 +101,7 @@ impl Replicas {
 }
 
 /// Both configurations have their entries.
-async fn registered(cluster: &Cluster) -> Result<()> {
+pub(crate) async fn registered(cluster: &Cluster) -> Result<()> {
     until("the endpoint to be registered", SOON, async || {
         let mut entries = Vec::new();
         for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {

@@ -164,3 +164,9 @@ pub(crate) async fn registered(operator: &Operator) -> Result<()> {
     }
     Ok(())
 }
+
+/// The number in an environment variable.
+pub(crate) fn asked_for<T: std::str::FromStr>(variable: &str, otherwise: T) -> Result<T> {
+    let Some(text) = std::env::var(variable).ok().filter(|text| !text.is_empty()) else { return Ok(otherwise) };
+    text.parse().ok().with_context(|| format!("{variable} is {text:?}; write a number"))
+}

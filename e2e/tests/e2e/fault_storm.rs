@@ -10,10 +10,10 @@ use e2e::storm::{Storm, judge};
 use e2e::terminal::progress;
 use e2e::wait::{Look, until};
 use libtest_mimic::Trial;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::bed::{self, Bed, see};
-use crate::scene::count;
+use crate::bed::{self, Bed};
+use crate::scene::{at_rest, count, one_after_the_other};
 
 /// NodePools that are rotated side by side.
 const POOLS: usize = 6;
@@ -31,7 +31,7 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
 }
 
 async fn rotations_end_well(cluster: &Cluster) -> Result<()> {
-    let (seed, wanted) = (asked_for("SEED", fastrand::u64(..))?, asked_for("ROTATIONS", ROTATIONS)?);
+    let (seed, wanted) = (bed::asked_for("SEED", fastrand::u64(..))?, bed::asked_for("ROTATIONS", ROTATIONS)?);
     let storm = Storm::gather(cluster, seed).await?;
     let operator = bed::operator_with(cluster, &[&storm.argument()]).await?;
     let fleets: Vec<Fleet> =
@@ -40,7 +40,7 @@ async fn rotations_end_well(cluster: &Cluster) -> Result<()> {
         fleet.raise(cluster).await?;
     }
     for fleet in &fleets {
-        cluster.apply(&policy(fleet, "1s")?.to_string()).await?.accepted()?;
+        cluster.apply(&one_after_the_other(fleet, "1s")?.to_string()).await?.accepted()?;
     }
     let succeeded =
         || storm.journal().iter().filter(|entry| entry.landed() && entry.body.pointer(LAST).is_some_and(Value::is_string)).count();
@@ -55,7 +55,7 @@ async fn rotations_end_well(cluster: &Cluster) -> Result<()> {
     .await?;
     // What is under way is finished, and nothing else begins.
     for fleet in &fleets {
-        cluster.apply(&policy(fleet, "24h")?.to_string()).await?.accepted()?;
+        cluster.apply(&one_after_the_other(fleet, "24h")?.to_string()).await?.accepted()?;
     }
     storm.rage(false);
     for fleet in &fleets {
@@ -75,23 +75,5 @@ async fn rotations_end_well(cluster: &Cluster) -> Result<()> {
     }
     let status = operator.sigterm().await?;
     ensure!(status.success(), "the operator ended with {status} after SIGTERM");
-    Ok(())
-}
-
-fn asked_for<T: std::str::FromStr>(variable: &str, otherwise: T) -> Result<T> {
-    let Some(text) = std::env::var(variable).ok().filter(|text| !text.is_empty()) else { return Ok(otherwise) };
-    text.parse().ok().with_context(|| format!("{variable} is {text:?}; write a number"))
-}
-
-/// One rotation after the other, `pause` apart.
-fn policy(fleet: &Fleet, pause: &str) -> Result<Value> {
-    let surge = json!({"readyTimeout": fleet.ready_timeout, "cooldownAfter": pause, "failurePause": pause, "retryBackoff": "1s"});
-    fleet.policy_with(&[("/spec/surge", surge)])
-}
-
-/// Nothing is left of any rotation but its time.
-async fn at_rest(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
-    let traces = ["last-rotation-at", "last-failure-at", "window-opened-at", "state", "failed-at", "retry-count"];
-    see(cluster, fleet, "rest", |sight| sight.anchor().is_none() && sight.marks(&traces).is_empty()).await?;
     Ok(())
 }

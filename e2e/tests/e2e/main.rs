@@ -24,6 +24,7 @@ mod install_chart;
 mod install_hooks;
 mod install_removes;
 mod install_upgrades;
+mod leader_chaos;
 mod leave_nothing;
 mod plan_comes_true;
 mod rights;
@@ -111,6 +112,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rotate_sweeps::trials,
         rotate_by_two::trials,
         fault_storm::trials,
+        leader_chaos::trials,
         rotate_writes_little::trials,
         tell_status::trials,
         tell_events::trials,

@@ -20,6 +20,19 @@ use crate::bed::{SOON, see};
 /// Keeps a Pod that is evicted.
 const FINALIZER: &str = "e2e.noderotation.io/hold";
 
+/// The policy by which one rotation comes after the other, `pause` apart.
+pub(crate) fn one_after_the_other(fleet: &Fleet, pause: &str) -> Result<Value> {
+    let surge = json!({"readyTimeout": fleet.ready_timeout, "cooldownAfter": pause, "failurePause": pause, "retryBackoff": "1s"});
+    fleet.policy_with(&[("/spec/surge", surge)])
+}
+
+/// Nothing is left of any rotation but its time.
+pub(crate) async fn at_rest(cluster: &Cluster, fleet: &Fleet) -> Result<()> {
+    let traces = ["last-rotation-at", "last-failure-at", "window-opened-at", "state", "failed-at", "retry-count"];
+    see(cluster, fleet, "rest", |sight| sight.anchor().is_none() && sight.marks(&traces).is_empty()).await?;
+    Ok(())
+}
+
 /// The claim that is rotated first, and its node.
 pub(crate) struct Old {
     /// Name of the claim.
