@@ -77,9 +77,11 @@ record: build ## Record on a real cluster what the alerts are judged by, into e2
 	@RECORD=1 $(CARGO) test --locked -p e2e --test e2e -- $(or $(ARGS),watch_record)
 
 .PHONY: chaos
-chaos: build ## Rotate 300 nodes while requests to the API server go wrong. ROTATIONS=1000 goes on, SEED=7 repeats a weather.
+chaos: build ## Rotate 300 nodes in bad weather, and strike 16 leaders. ROTATIONS=1000 and LEADERS=32 go on, SEED=7 repeats.
 	$(call stage,rotations in bad weather)
 	@ROTATIONS=$(or $(ROTATIONS),300) SEED=$(SEED) $(CARGO) test --locked -p e2e --test e2e -- fault_storm
+	$(call stage,leaders killed and stopped and cut off)
+	@LEADERS=$(or $(LEADERS),16) SEED=$(SEED) $(CARGO) test --locked -p e2e --test e2e -- leader_chaos
 
 .PHONY: bench
 bench: ## Measure what the rules, the forecast, `check`, `plan` and the admission endpoint cost.

@@ -36,8 +36,6 @@ pub enum Part {
     Everything,
     /// Requests about Leases; all others go through.
     Lease,
-    /// Watches that are open: those that begin later, and all other requests, go through.
-    OpenWatches,
 }
 
 /// What is cut off, and how.
@@ -60,7 +58,6 @@ impl fmt::Display for Cut {
         match self.part {
             Part::Everything => write!(to, "{failing}"),
             Part::Lease => write!(to, "the lease {failing}"),
-            Part::OpenWatches => write!(to, "open watches {failing}"),
         }
     }
 }
@@ -132,7 +129,6 @@ fn failing(cut: Option<Cut>, path: &str) -> Option<Failing> {
     let hit = match cut.part {
         Part::Everything => true,
         Part::Lease => path.contains("/leases"),
-        Part::OpenWatches => false,
     };
     hit.then_some(cut.failing)
 }
@@ -170,6 +166,8 @@ async fn silence(cut: &mut watch::Receiver<Option<Cut>>, path: &str) -> anyhow::
     anyhow::anyhow!("the door was silent")
 }
 
+/// A watch that has not ended, and what may cut it off.
+type Rest = (Body, watch::Receiver<Option<Cut>>);
 type Piece = Result<Frame<Bytes>, Box<dyn std::error::Error + Send + Sync>>;
 
 /// A watch that goes on as long as nothing cuts it off.
@@ -183,7 +181,7 @@ fn of_a_watch(cut: Option<Cut>) -> Option<Failing> {
 }
 
 /// The next piece of a watch, and what is left of the watch then.
-async fn next(rest: Option<(Body, watch::Receiver<Option<Cut>>)>) -> Option<(Piece, Option<(Body, watch::Receiver<Option<Cut>>)>)> {
+async fn next(rest: Option<Rest>) -> Option<(Piece, Option<Rest>)> {
     let (mut body, mut cut) = rest?;
     loop {
         let failing = tokio::select! {
@@ -218,8 +216,7 @@ mod tests {
             let cut = |part| Some(Cut { part, failing: how });
             assert_eq!([lease, node].map(|path| failing(cut(Part::Everything), path)), [Some(how), Some(how)]);
             assert_eq!([lease, node].map(|path| failing(cut(Part::Lease), path)), [Some(how), None]);
-            assert_eq!([lease, node].map(|path| failing(cut(Part::OpenWatches), path)), [None, None]);
-            assert_eq!([Part::Everything, Part::Lease, Part::OpenWatches].map(|part| of_a_watch(cut(part))), [Some(how), None, Some(how)]);
+            assert_eq!([Part::Everything, Part::Lease].map(|part| of_a_watch(cut(part))), [Some(how), None]);
         }
         assert_eq!((failing(None, lease), of_a_watch(None)), (None, None));
     }
