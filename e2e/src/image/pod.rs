@@ -91,15 +91,24 @@ impl<'a> Runtime<'a> {
 
     fn words(&self, account: &str, variables: &str) -> Result<Vec<OsString>> {
         let image = &self.built.image;
-        let user = image.user.as_ref().context("the image has no USER")?;
-        ensure!(user.split(':').all(|id| id.parse::<u32>().is_ok_and(|id| id != 0)), "USER {user} is not two numbers that are not root's");
+        let user = unprivileged(image.user.as_deref())?;
         let paths = [&self.built.root, &self.root].map(|path| path.display().to_string());
         let started = self.started.display().to_string();
         let words = ["--mount", "--propagation", "private", "sh", "-c", RUNTIME, "container"];
         let words = words.into_iter().map(str::to_owned).chain(paths);
-        let words = words.chain([account.to_owned(), started, user.clone(), variables.to_owned()]);
+        let words = words.chain([account.to_owned(), started, user.to_owned(), variables.to_owned()]);
         Ok(words.chain(image.entrypoint.iter().cloned()).map(OsString::from).collect())
     }
+}
+
+/// The user and the group of an image, if they are numbers and not root's: of a name the kubelet cannot tell whose it is, and a
+/// user without a group gets root's.
+fn unprivileged(user: Option<&str>) -> Result<&str> {
+    let user = user.context("the image has no USER, and so root's; write USER 65532:65532")?;
+    let is_nobodys = |id: &str| id.parse::<u32>().is_ok_and(|id| id != 0);
+    let both = user.split_once(':').is_some_and(|(user, group)| is_nobodys(user) && is_nobodys(group));
+    ensure!(both, "USER {user} is not two numbers that are not root's; write USER 65532:65532");
+    Ok(user)
 }
 
 /// What the kernel says of a process.
@@ -175,5 +184,15 @@ mod tests {
         assert!(
             !Confinement::read(STATUS, &MOUNTS.replace("/b ro", "/b rw"), "").read_only && !Confinement::read(STATUS, "", "").read_only
         );
+    }
+
+    #[test]
+    fn an_image_that_could_run_as_root_is_refused() {
+        assert_eq!(unprivileged(Some("65532:65532")).unwrap(), "65532:65532");
+        for user in
+            [None, Some("0:0"), Some("0"), Some("65532"), Some("65532:0"), Some("0:65532"), Some("root"), Some("nobody:nobody"), Some("")]
+        {
+            assert!(unprivileged(user).is_err(), "{user:?}");
+        }
     }
 }
