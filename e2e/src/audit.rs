@@ -37,6 +37,8 @@ pub struct Request {
     pub allowed_by: String,
     /// When it came, by the API server's clock.
     pub received: Timestamp,
+    /// What was sent; null but for the few requests of which the log has it.
+    pub body: Value,
 }
 
 impl Request {
@@ -67,6 +69,7 @@ impl Request {
             uri: text("/requestURI").to_owned(),
             code: entry.pointer("/responseStatus/code").and_then(Value::as_u64).unwrap_or_default(),
             allowed_by: role(text("/annotations/authorization.k8s.io~1reason")).to_owned(),
+            body: entry.get("requestObject").cloned().unwrap_or_default(),
             received: text("/requestReceivedTimestamp").parse().unwrap_or_default(),
         })
     }
@@ -172,9 +175,10 @@ mod tests {
 
     #[test]
     fn an_entry_is_read() {
-        let line = r#"{"verb":"create","requestReceivedTimestamp":"2026-12-03T09:00:01.250000Z","user":{"username":"u"},"requestURI":"/api/v1/namespaces/n/pods/p/eviction","objectRef":{"resource":"pods","subresource":"eviction","namespace":"n","name":"p"},"responseStatus":{"code":429}}"#;
+        let line = r#"{"verb":"create","requestReceivedTimestamp":"2026-12-03T09:00:01.250000Z","user":{"username":"u"},"requestURI":"/api/v1/namespaces/n/pods/p/eviction","objectRef":{"resource":"pods","subresource":"eviction","namespace":"n","name":"p"},"responseStatus":{"code":429},"requestObject":{"kind":"Eviction"}}"#;
         let request = Request::read(line).unwrap();
         assert_eq!(request.summary(), "create pods/eviction p: 429");
+        assert_eq!(request.body.get("kind"), Some(&Value::from("Eviction")));
         assert!(request.writes() && request.user == "u" && request.namespace == "n");
         assert_eq!(request.received, "2026-12-03T09:00:01.25Z".parse().unwrap());
     }

@@ -138,13 +138,15 @@ impl Fleet {
     /// # Errors
     /// When there is no such place.
     pub fn policy_with(&self, changes: &[(&str, Value)]) -> Result<Value> {
-        let mut policy = self.policy();
-        for (pointer, value) in changes {
-            let (parent, field) = pointer.rsplit_once('/').with_context(|| format!("{pointer} is no JSON pointer"))?;
-            let parent = policy.pointer_mut(parent).and_then(Value::as_object_mut);
-            parent.with_context(|| format!("the policy has no place {pointer}"))?.insert(field.to_owned(), value.clone());
-        }
-        Ok(policy)
+        with(self.policy(), changes)
+    }
+
+    /// The same of the NodePool.
+    ///
+    /// # Errors
+    /// When there is no such place.
+    pub fn node_pool_with(&self, changes: &[(&str, Value)]) -> Result<Value> {
+        with(self.node_pool(), changes)
     }
 
     /// Creates NodePool and Deployment and waits until all Pods run, without a policy.
@@ -175,6 +177,15 @@ impl Fleet {
         cluster.apply(&self.policy().to_string()).await?.accepted()?;
         Ok(())
     }
+}
+
+fn with(mut object: Value, changes: &[(&str, Value)]) -> Result<Value> {
+    for (pointer, value) in changes {
+        let (parent, field) = pointer.rsplit_once('/').with_context(|| format!("{pointer} is no JSON pointer"))?;
+        let parent = object.pointer_mut(parent).and_then(Value::as_object_mut);
+        parent.with_context(|| format!("there is no place {pointer}"))?.insert(field.to_owned(), value.clone());
+    }
+    Ok(object)
 }
 
 #[cfg(test)]

@@ -8,12 +8,16 @@ use super::Site;
 use crate::pki::Files;
 use crate::process::Launch;
 
-/// Who did what to which object, without the objects: enough to see which rights the operator uses.
+/// Who did what to which object, without the objects: enough to see which rights the operator uses. Of a policy's status also
+/// what was written, since its conditions say more than can be asked for afterwards.
 const AUDIT_POLICY: &str = r#"{
   "apiVersion": "audit.k8s.io/v1",
   "kind": "Policy",
   "omitStages": ["RequestReceived"],
-  "rules": [{"level": "Metadata"}]
+  "rules": [
+    {"level": "Request", "verbs": ["patch"], "resources": [{"group": "noderotation.io", "resources": ["rotationpolicies/status"]}]},
+    {"level": "Metadata"}
+  ]
 }
 "#;
 

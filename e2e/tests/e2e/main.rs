@@ -40,6 +40,7 @@ mod rotate_survives;
 mod rotate_sweeps;
 mod rotate_writes_little;
 mod scene;
+mod tell_conditions;
 mod tell_events;
 mod tell_everything;
 mod tell_status;
@@ -115,6 +116,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         leader_chaos::trials,
         rotate_writes_little::trials,
         tell_status::trials,
+        tell_conditions::trials,
         tell_events::trials,
         watch_record::trials,
         watch_alerts::trials,

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::bed::{Bed, counted, finish, operator, see};
 use crate::scene::{Old, annotate, change, counted_by_karpenter, grant_nodes, replaced, told};
+use crate::tell_status::is;
 
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
@@ -66,6 +67,7 @@ async fn begins_without_limits(
     fleet.govern(cluster).await?;
     let told = told(cluster, &fleet.name, "InsufficientHeadroom").await?;
     ensure!(told.kind == "Warning" && told.note.contains(&old.claim) && told.note.contains(words), "{told}");
+    is(cluster, fleet, "Progressing", "InsufficientHeadroom").await?;
     let marks = Sight::of(cluster, &fleet.name).await?.marks(&[]);
     ensure!(marks.is_empty(), "something has begun: {marks:?}");
     grant_nodes(cluster, fleet).await?;
@@ -75,12 +77,10 @@ async fn begins_without_limits(
 
 async fn a_static_pool_is_never_rotated(cluster: &Cluster) -> Result<()> {
     let (operator, fleet) = (operator(cluster).await?, Fleet { size: 1, ..Fleet::new("static") });
-    let mut pool = fleet.node_pool();
-    let no_place = "the NodePool has no such place";
-    pool.pointer_mut("/spec").and_then(Value::as_object_mut).context(no_place)?.insert("replicas".to_owned(), json!(1));
+    let mut pool = fleet.node_pool_with(&[("/spec/replicas", json!(1))])?;
     // Without a Pod to choose one for, the provider wants to be told which machine.
     let machine = json!({"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["c-1x-amd64-linux"]});
-    pool.pointer_mut("/spec/template/spec/requirements").and_then(Value::as_array_mut).context(no_place)?.push(machine);
+    pool.pointer_mut("/spec/template/spec/requirements").and_then(Value::as_array_mut).context("there are no requirements")?.push(machine);
     cluster.apply(&pool.to_string()).await?.accepted()?;
     let settled = |sight: &Sight| sight.claims.len() == 1 && sight.claims.iter().all(|claim| claim.initialized);
     let before = see(cluster, &fleet, "the node", settled).await?;
