@@ -40,11 +40,13 @@ test: check-tools lint unit tidy page model sim e2e ## Run everything: lints, te
 	$(call stage,all passed)
 
 .PHONY: lint
-lint: ## Check format and lints; a warning is an error.
+lint: ## Check format, lints and the links of the documentation; a warning is an error.
 	$(call stage,format)
 	@$(CARGO) fmt --all --check
 	$(call stage,clippy)
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(call stage,documentation of the code)
+	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items --quiet
 
 .PHONY: unit
 unit: ## Run the tests that need no cluster.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use noderotation_core::policy::finding::FindingCode;
 
-/// One list, of which the type, its names and [`Reason::ALL`] are made.
+/// One list, of which the type, its names and `Reason::ALL` are made.
 macro_rules! reasons {
     ($($name:ident,)*) => {
         /// Why an event is written. Names are added, never changed and never used for something else.
