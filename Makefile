@@ -79,11 +79,13 @@ record: build ## Record on a real cluster what the alerts are judged by, into e2
 	@RECORD=1 $(CARGO) test --locked -p e2e --test e2e -- $(or $(ARGS),watch_record)
 
 .PHONY: chaos
-chaos: build ## Rotate 300 nodes in bad weather, and strike 16 leaders. ROTATIONS=1000 and LEADERS=32 go on, SEED=7 repeats.
+chaos: build ## Rotate 300 nodes in bad weather, strike 16 leaders, and take the API server away. ROTATIONS=1000 and LEADERS=32 go on, SEED=7 repeats.
 	$(call stage,rotations in bad weather)
 	@ROTATIONS=$(or $(ROTATIONS),300) SEED=$(SEED) $(CARGO) test --locked -p e2e --test e2e -- fault_storm
 	$(call stage,leaders killed and stopped and cut off)
 	@LEADERS=$(or $(LEADERS),16) SEED=$(SEED) $(CARGO) test --locked -p e2e --test e2e -- leader_chaos
+	$(call stage,outages)
+	@AWAY=$(or $(AWAY),60) $(CARGO) test --locked -p e2e --test e2e -- --include-ignored fault_outage
 
 .PHONY: bench
 bench: ## Measure what the rules, the forecast, `check`, `plan` and the admission endpoint cost.

@@ -5,6 +5,7 @@ mod boot;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -18,6 +19,10 @@ use crate::operator;
 use crate::pki::{ADMIN, Files};
 use crate::process::Process;
 use crate::tool::{Answer, Tool};
+use crate::wait::{Look, until};
+
+/// The API server must be back within this time, on a busy machine.
+const READY: Duration = Duration::from_secs(90);
 
 /// Whether the API server reaches what listens on the address of a Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +46,8 @@ pub enum Helm {
 pub struct Cluster {
     site: Site,
     client: kube::Client,
-    /// In the order in which they were started.
-    processes: Vec<Process>,
+    /// In the order in which they were started last.
+    processes: Mutex<Vec<Process>>,
     /// Runs Pods of Jobs.
     _kubelet: Kubelet,
     service_mode: ServiceMode,
@@ -158,7 +163,34 @@ impl Cluster {
     /// # Errors
     /// When one has ended; with the end of its log.
     pub fn check(&mut self) -> Result<()> {
-        self.processes.iter_mut().try_for_each(Process::check)
+        self.processes.get_mut().unwrap_or_else(PoisonError::into_inner).iter_mut().try_for_each(Process::check)
+    }
+
+    /// Kills one of the cluster's programs, starts it again when `meanwhile` is over, and waits until the API server is ready.
+    ///
+    /// # Errors
+    /// When there is no such program, or it cannot be started again; and what comes of `meanwhile`.
+    pub async fn without<T>(&self, program: &str, meanwhile: impl Future<Output = Result<T>>) -> Result<T> {
+        let killed = {
+            let mut processes = self.running();
+            let place = processes.iter().position(|process| process.launch().name == program);
+            processes.remove(place.with_context(|| format!("no {program} runs"))?)
+        };
+        let launch = killed.launch().clone();
+        killed.kill().await?;
+        let outcome = meanwhile.await;
+        let started = Process::start(&launch, self.logs())?;
+        self.running().push(started);
+        until(&format!("the cluster after the end of {program}"), READY, async || {
+            let answer = self.kubectl(&["get", "--raw", "/readyz"]).await?;
+            Ok(if answer.output == "ok" { Look::Done(()) } else { Look::NotYet(answer.errors) })
+        })
+        .await?;
+        outcome
+    }
+
+    fn running(&self) -> MutexGuard<'_, Vec<Process>> {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes a kubeconfig with a fresh token of a ServiceAccount, and so with exactly its rights.
@@ -175,6 +207,22 @@ impl Cluster {
     /// When there is no such ServiceAccount.
     pub async fn service_account_token(&self, namespace: &str, name: &str) -> Result<String> {
         account::token(&self.client, namespace, name).await
+    }
+
+    /// A token of a ServiceAccount that is valid as long as a Secret of the same namespace is there.
+    ///
+    /// # Errors
+    /// When there is no such ServiceAccount or no such Secret.
+    pub async fn bound_token(&self, namespace: &str, name: &str, secret: &str) -> Result<String> {
+        account::bound_token(&self.client, namespace, name, Some(secret)).await
+    }
+
+    /// Writes a kubeconfig that takes a token from a file, for which it has a place: the paths of both. `name` is part of them.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn kubeconfig_with_token_file(&self, name: &str) -> Result<(PathBuf, PathBuf)> {
+        account::kubeconfig_with_file(&self.site, name)
     }
 
     /// The certificate of the authority that has signed the API server's.
@@ -203,7 +251,8 @@ impl Cluster {
             self.folder.discard_logs();
         }
         // There is nothing to save: the database goes with the folder.
-        while let Some(process) = self.processes.pop() {
+        let mut processes = self.processes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        while let Some(process) = processes.pop() {
             process.kill().await?;
         }
         Ok(())

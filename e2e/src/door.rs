@@ -36,6 +36,8 @@ pub enum Part {
     Everything,
     /// Requests about Leases; all others go through.
     Lease,
+    /// The watches that are open now; requests and later watches go through.
+    Watches,
 }
 
 /// What is cut off, and how.
@@ -58,6 +60,7 @@ impl fmt::Display for Cut {
         match self.part {
             Part::Everything => write!(to, "{failing}"),
             Part::Lease => write!(to, "the lease {failing}"),
+            Part::Watches => write!(to, "the watches {failing}"),
         }
     }
 }
@@ -129,6 +132,7 @@ fn failing(cut: Option<Cut>, path: &str) -> Option<Failing> {
     let hit = match cut.part {
         Part::Everything => true,
         Part::Lease => path.contains("/leases"),
+        Part::Watches => false,
     };
     hit.then_some(cut.failing)
 }
@@ -216,7 +220,9 @@ mod tests {
             let cut = |part| Some(Cut { part, failing: how });
             assert_eq!([lease, node].map(|path| failing(cut(Part::Everything), path)), [Some(how), Some(how)]);
             assert_eq!([lease, node].map(|path| failing(cut(Part::Lease), path)), [Some(how), None]);
-            assert_eq!([Part::Everything, Part::Lease].map(|part| of_a_watch(cut(part))), [Some(how), None]);
+            assert_eq!([lease, node].map(|path| failing(cut(Part::Watches), path)), [None, None]);
+            let parts = [Part::Everything, Part::Lease, Part::Watches];
+            assert_eq!(parts.map(|part| of_a_watch(cut(part))), [Some(how), None, Some(how)]);
         }
         assert_eq!((failing(None, lease), of_a_watch(None)), (None, None));
     }

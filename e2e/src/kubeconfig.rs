@@ -13,6 +13,8 @@ pub enum Caller<'a> {
     Certificate(&'a Files),
     /// By the token of a ServiceAccount.
     Token(&'a str),
+    /// By the token in a file, which may be another one later.
+    TokenFile(&'a Path),
     /// Without saying who.
     Nobody,
 }
@@ -23,6 +25,7 @@ pub fn text(port: u16, authority: &Path, caller: &Caller<'_>) -> String {
     let user: Value = match caller {
         Caller::Certificate(files) => json!({"client-certificate": files.certificate, "client-key": files.key}),
         Caller::Token(token) => json!({"token": token}),
+        Caller::TokenFile(path) => json!({"tokenFile": path}),
         Caller::Nobody => json!({}),
     };
     let config = json!({

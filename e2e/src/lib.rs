@@ -13,6 +13,7 @@ pub mod abuse;
 pub mod audit;
 pub mod balancer;
 pub mod chart;
+pub mod clock;
 pub mod cluster;
 pub mod component;
 pub mod door;

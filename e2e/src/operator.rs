@@ -75,11 +75,19 @@ impl Operator {
     /// # Errors
     /// When the chart is not installed or the operator cannot be started.
     pub async fn start(cluster: &Cluster, overrides: &[&str]) -> Result<Self> {
+        Self::start_in(cluster, overrides, &[]).await
+    }
+
+    /// The same, with further variables in its environment.
+    ///
+    /// # Errors
+    /// When the chart is not installed or the operator cannot be started.
+    pub async fn start_in(cluster: &Cluster, overrides: &[&str], environment: &[(String, OsString)]) -> Result<Self> {
         let account = chart::service_account(cluster).await?;
         let kubeconfig = cluster.service_account_kubeconfig(chart::NAMESPACE, &account).await?;
         let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
         let program = binary()?;
-        let environment = vec![("HOSTNAME".to_owned(), OsString::from("e2e"))];
+        let environment = [&[("HOSTNAME".to_owned(), OsString::from("e2e"))], environment].concat();
         let launch = |arguments| Ok(Launch { name: "operator".to_owned(), program, arguments, environment });
         Self::start_as(cluster, &[&[kubeconfig.as_str()], overrides].concat(), launch).await
     }

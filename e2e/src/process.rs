@@ -34,7 +34,7 @@ pub struct Launch {
 /// A running program. It is killed when the value is dropped.
 #[derive(Debug)]
 pub struct Process {
-    name: String,
+    launch: Launch,
     child: Child,
     log: PathBuf,
 }
@@ -52,13 +52,19 @@ impl Process {
         command.args(&launch.arguments).envs(launch.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0).kill_on_drop(true);
         let child = command.spawn().with_context(|| format!("starting {}", launch.program.display()))?;
-        Ok(Self { name: launch.name.clone(), child, log: path })
+        Ok(Self { launch: launch.clone(), child, log: path })
     }
 
     /// Process number, until it has ended and that was seen.
     #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.child.id()
+    }
+
+    /// How it was started.
+    #[must_use]
+    pub fn launch(&self) -> &Launch {
+        &self.launch
     }
 
     /// Where it writes.
@@ -72,7 +78,7 @@ impl Process {
     /// # Errors
     /// When it has ended.
     pub fn resident(&self) -> Result<u64> {
-        let id = self.child.id().with_context(|| format!("{} has ended", self.name))?;
+        let id = self.child.id().with_context(|| format!("{} has ended", self.launch.name))?;
         let path = format!("/proc/{id}/status");
         let status = fs::read_to_string(&path).with_context(|| format!("reading {path}"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -85,9 +91,9 @@ impl Process {
     /// # Errors
     /// When it has ended; with the end of its log.
     pub fn check(&mut self) -> Result<()> {
-        match self.child.try_wait().with_context(|| format!("looking after {}", self.name))? {
+        match self.child.try_wait().with_context(|| format!("looking after {}", self.launch.name))? {
             None => Ok(()),
-            Some(status) => bail!("{} has ended ({status}); its log ends with:\n{}", self.name, indented(&self.tail())),
+            Some(status) => bail!("{} has ended ({status}); its log ends with:\n{}", self.launch.name, indented(&self.tail())),
         }
     }
 
@@ -96,7 +102,7 @@ impl Process {
     /// # Errors
     /// When the kernel refuses.
     pub async fn kill(mut self) -> Result<()> {
-        self.child.kill().await.with_context(|| format!("killing {}", self.name))
+        self.child.kill().await.with_context(|| format!("killing {}", self.launch.name))
     }
 
     /// Asks it to end with SIGTERM and waits.
@@ -106,10 +112,15 @@ impl Process {
     pub async fn terminate(mut self, patience: Duration) -> Result<ExitStatus> {
         self.signal("TERM").await?;
         match tokio::time::timeout(patience, self.child.wait()).await {
-            Ok(status) => status.with_context(|| format!("waiting for {}", self.name)),
+            Ok(status) => status.with_context(|| format!("waiting for {}", self.launch.name)),
             Err(_) => {
-                self.child.kill().await.with_context(|| format!("killing {}", self.name))?;
-                bail!("{} did not end within {}s of SIGTERM; its log ends with:\n{}", self.name, patience.as_secs(), indented(&self.tail()))
+                self.child.kill().await.with_context(|| format!("killing {}", self.launch.name))?;
+                bail!(
+                    "{} did not end within {}s of SIGTERM; its log ends with:\n{}",
+                    self.launch.name,
+                    patience.as_secs(),
+                    indented(&self.tail())
+                )
             }
         }
     }
@@ -135,7 +146,7 @@ impl Process {
         let Some(id) = self.child.id() else { return Ok(()) };
         // The shell's own `kill`: the standard library sends no signal but SIGKILL.
         let sent = Command::new("sh").args(["-c", "kill -\"$0\" \"$1\"", signal]).arg(id.to_string()).status().await;
-        sent.with_context(|| format!("sending SIG{signal} to {}", self.name))?;
+        sent.with_context(|| format!("sending SIG{signal} to {}", self.launch.name))?;
         Ok(())
     }
 

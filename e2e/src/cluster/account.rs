@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, anyhow};
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Api, PostParams};
 
@@ -28,13 +28,39 @@ pub(crate) async fn kubeconfig(client: &kube::Client, site: &Site, namespace: &s
     Ok(path)
 }
 
+/// Writes a kubeconfig that takes the token of a ServiceAccount from a file, and returns both paths.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn kubeconfig_with_file(site: &Site, name: &str) -> Result<(PathBuf, PathBuf)> {
+    let [path, token] = ["kubeconfig", "token"].map(|ending| site.keys.join(format!("{name}.{ending}")));
+    let authority = Files::named(&site.keys, "ca").certificate;
+    let text = kubeconfig::text(site.ports.apiserver, &authority, &Caller::TokenFile(&token));
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    Ok((path, token))
+}
+
 /// A fresh token of a ServiceAccount.
 ///
 /// # Errors
 /// When there is no such ServiceAccount.
 pub(crate) async fn token(client: &kube::Client, namespace: &str, name: &str) -> Result<String> {
+    bound_token(client, namespace, name, None).await
+}
+
+/// The same, valid no longer than the Secret that it is bound to is there.
+///
+/// # Errors
+/// When there is no such ServiceAccount or no such Secret.
+pub(crate) async fn bound_token(client: &kube::Client, namespace: &str, name: &str, secret: Option<&str>) -> Result<String> {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
-    let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN_LIFETIME_SECONDS), ..TokenRequestSpec::default() };
+    let bound_object_ref = secret.map(|secret| BoundObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Secret".to_owned()),
+        name: Some(secret.to_owned()),
+        uid: None,
+    });
+    let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN_LIFETIME_SECONDS), bound_object_ref, ..TokenRequestSpec::default() };
     let request = TokenRequest { spec, ..TokenRequest::default() };
     let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;
     let status = answer.with_context(|| format!("requesting a token of ServiceAccount {namespace}/{name}"))?.status;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -58,7 +59,16 @@ impl Cluster {
         .await?;
         let Boot { site, processes, tool: _ } = boot;
         let kubelet = Kubelet::start(client.clone(), site.clone());
-        Ok(Self { site, client, processes, _kubelet: kubelet, service_mode, isolation, boot_time: begun.elapsed(), folder })
+        Ok(Self {
+            site,
+            client,
+            processes: Mutex::new(processes),
+            _kubelet: kubelet,
+            service_mode,
+            isolation,
+            boot_time: begun.elapsed(),
+            folder,
+        })
     }
 }
 

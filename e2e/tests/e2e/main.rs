@@ -16,6 +16,7 @@ mod bed;
 mod chart_values;
 mod cleanup_by_hand;
 mod definition;
+mod fault_outage;
 mod fault_storm;
 mod gitops_applies;
 mod gitops_health;
@@ -113,6 +114,7 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rotate_sweeps::trials,
         rotate_by_two::trials,
         fault_storm::trials,
+        fault_outage::trials,
         leader_chaos::trials,
         rotate_writes_little::trials,
         tell_status::trials,
