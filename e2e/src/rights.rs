@@ -9,7 +9,7 @@ pub mod rendered;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
@@ -108,16 +108,19 @@ async fn renderings(helm: &Tool) -> Result<Vec<Vec<Right>>> {
     Ok(all)
 }
 
-/// What is wrong with the chart's rights, by the log of a run in which as much was `seen`.
+/// What is wrong with the chart's rights, by the logs of a run in which as much was `seen`.
 ///
 /// # Errors
-/// When the chart cannot be rendered or the log not be read.
-pub async fn compare(helm: &Tool, log: &Path, seen: Seen) -> Result<Comparison> {
+/// When the chart cannot be rendered or a log not be read.
+pub async fn compare(helm: &Tool, logs: &[PathBuf], seen: Seen) -> Result<Comparison> {
     let renderings = renderings(helm).await?;
     let mut findings: BTreeSet<Finding> = renderings.iter().flat_map(|rights| twice(rights)).collect();
     let granted: BTreeSet<Right> = renderings.into_iter().flatten().collect();
     let accounts = format!("system:serviceaccount:{}:", chart::NAMESPACE);
-    let requests = audit::read(log, |request| request.user.starts_with(&accounts) && request.agent.starts_with(AGENT))?;
+    let mut requests = Vec::new();
+    for log in logs {
+        requests.extend(audit::read(log, |request| request.user.starts_with(&accounts) && request.agent.starts_with(AGENT))?);
+    }
     findings.extend(judge(&granted, &requests, &exception::ALL, seen));
     Ok(Comparison { granted: granted.len(), requests: requests.len(), findings })
 }
@@ -127,7 +130,7 @@ pub async fn compare(helm: &Tool, log: &Path, seen: Seen) -> Result<Comparison> 
 pub struct Comparison {
     /// How many rights are granted.
     pub granted: usize,
-    /// How many requests of the chart's accounts the log has.
+    /// How many requests of the chart's accounts the logs have.
     pub requests: usize,
     /// What is wrong.
     pub findings: BTreeSet<Finding>,

@@ -15,8 +15,9 @@ use e2e::toolchain::Toolchain;
 /// Options of `rights`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The file `audit.log` among the logs of a run.
-    log: PathBuf,
+    /// The files `audit.log` among the logs of the clusters of a run.
+    #[arg(required = true, num_args = 1..)]
+    logs: Vec<PathBuf>,
     /// The run was not one of all tests, so that what was not used may be needed all the same.
     #[arg(long)]
     part: bool,
@@ -27,7 +28,7 @@ pub(crate) fn run(toolchain: &Toolchain, options: &Options) -> Result<ExitCode> 
     let helm = Tool { program: toolchain.binary("helm")?, environment: Vec::new() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting a runtime")?;
     let seen = if options.part { Seen::Part } else { Seen::Everything };
-    let comparison = runtime.block_on(compare(&helm, &options.log, seen))?;
+    let comparison = runtime.block_on(compare(&helm, &options.logs, seen))?;
     say(&format!("{} rights are granted; {} requests of the chart's accounts were looked at.", comparison.granted, comparison.requests));
     comparison.findings.iter().for_each(|finding| say(&finding.to_string()));
     Ok(if comparison.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

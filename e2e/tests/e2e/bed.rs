@@ -1,17 +1,26 @@
-//! The one cluster of all tests, and how a test is run on it.
+//! The clusters of all tests, and how a test is run on one.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use e2e::chart;
 use e2e::cluster::Cluster;
 use e2e::fleet::Fleet;
+use e2e::namespace::Isolation;
 use e2e::operator::Operator;
 use e2e::sight::Sight;
+use e2e::terminal::{elapsed, progress};
+use e2e::toolchain::Toolchain;
 use e2e::wait::{Look, until};
 use libtest_mimic::{Failed, Trial};
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+/// Tests mostly wait, for Karpenter and for the times of the operator; two at a time keep two cores busy. Each has a cluster for
+/// itself, since there is one operator in a cluster.
+pub(crate) const CLUSTERS: usize = 2;
 
 /// A part of a rotation takes seconds; on a busy machine it may take this long.
 pub(crate) const SOON: Duration = Duration::from_secs(90);
@@ -19,7 +28,7 @@ pub(crate) const SOON: Duration = Duration::from_secs(90);
 /// asked to stop: nobody but the API server of this cluster calls it, and no other replica takes over.
 pub(crate) const BRISK: [&str; 4] = ["--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s", "--shutdown-delay=0s"];
 
-/// The cluster; empty when tests are only listed.
+/// The clusters; empty when tests are only listed.
 #[derive(Clone, Default)]
 pub(crate) struct Bed {
     shared: Option<Arc<Shared>>,
@@ -27,45 +36,101 @@ pub(crate) struct Bed {
 
 struct Shared {
     runtime: Handle,
-    cluster: Cluster,
+    toolchain: Toolchain,
+    isolation: Isolation,
+    /// One for each cluster that there may be. Who wants all of them comes before who asks later.
+    places: Semaphore,
+    /// Those that no test uses now.
+    idle: Mutex<Vec<Cluster>>,
     /// A test is left out or has failed.
     partial: AtomicBool,
 }
 
 impl Bed {
-    /// `partial`: not all tests are run.
-    pub(crate) fn new(runtime: Handle, cluster: Cluster, partial: bool) -> Self {
-        Self { shared: Some(Arc::new(Shared { runtime, cluster, partial: AtomicBool::new(partial) })) }
+    /// Clusters that are booted when there is no other for a test. `partial`: not all tests are run.
+    pub(crate) fn new(runtime: Handle, toolchain: Toolchain, isolation: Isolation, partial: bool) -> Self {
+        let (places, idle, partial) = (Semaphore::new(CLUSTERS), Mutex::default(), AtomicBool::new(partial));
+        Self { shared: Some(Arc::new(Shared { runtime, toolchain, isolation, places, idle, partial })) }
     }
 
-    /// A test of this bed.
+    /// A test of this bed, which has a cluster for itself meanwhile.
     pub(crate) fn trial(&self, name: &str, test: impl AsyncFn(&Cluster) -> Result<()> + Send + 'static) -> Trial {
+        self.trial_on(name, 1, async move |clusters: &[Cluster], _| test(clusters.first().context("there is no cluster")?).await)
+    }
+
+    /// A test of what all tests before it have left on all clusters. It also has to know whether all were run, and went well.
+    pub(crate) fn trial_of_all(&self, name: &str, test: impl AsyncFn(&[Cluster], bool) -> Result<()> + Send + 'static) -> Trial {
+        self.trial_on(name, CLUSTERS, test)
+    }
+
+    fn trial_on(&self, name: &str, number: usize, test: impl AsyncFn(&[Cluster], bool) -> Result<()> + Send + 'static) -> Trial {
         let shared = self.shared.clone();
         Trial::test(name, move || {
             let shared = shared.ok_or("there is no cluster")?;
-            let Err(error) = shared.runtime.block_on(test(&shared.cluster)) else {
-                return Ok(());
-            };
-            shared.partial.store(true, Ordering::Relaxed);
-            let left = shared.runtime.block_on(abandon(&shared.cluster)).err().map(|left| format!("; what it left stays: {left:#}"));
-            Err(Failed::from(format!("{error:#}{}", left.unwrap_or_default())))
+            shared.runtime.block_on(shared.run(number, test)).map_err(|error| Failed::from(format!("{error:#}")))
         })
     }
 
-    /// A test that has to know whether all tests before it were run, and went well.
-    pub(crate) fn trial_of_all(&self, name: &str, test: impl AsyncFn(&Cluster, bool) -> Result<()> + Send + 'static) -> Trial {
-        let shared = self.shared.clone();
-        self.trial(name, async move |cluster: &Cluster| {
-            let all = shared.as_ref().is_some_and(|shared| !shared.partial.load(Ordering::Relaxed));
-            test(cluster, all).await
-        })
+    /// Ends the clusters, when no test is left that could use one.
+    pub(crate) async fn close(self, success: bool) -> Result<()> {
+        let shared = self.shared.and_then(Arc::into_inner).context("a test still uses the clusters")?;
+        for cluster in shared.idle.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            cluster.close(success).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    async fn run(&self, number: usize, test: impl AsyncFn(&[Cluster], bool) -> Result<()>) -> Result<()> {
+        let _places = self.places.acquire_many(u32::try_from(number)?).await?;
+        let clusters = self.take(number).await?;
+        let outcome = test(&clusters, !self.partial.load(Ordering::Relaxed)).await;
+        let outcome = match outcome {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.partial.store(true, Ordering::Relaxed);
+                let left = tidied(&clusters).await.err().map(|left| format!("; what it left stays: {left:#}"));
+                Err(anyhow::anyhow!("{error:#}{}", left.unwrap_or_default()))
+            }
+        };
+        self.idle().extend(clusters);
+        outcome
     }
 
-    /// The cluster, when no test is left that could use it.
-    pub(crate) fn into_cluster(self) -> Result<Cluster> {
-        let shared = self.shared.and_then(Arc::into_inner).context("a test still uses the cluster")?;
-        Ok(shared.cluster)
+    /// So many that no test uses, or as many as there are; at least one, which is booted if there is none.
+    async fn take(&self, number: usize) -> Result<Vec<Cluster>> {
+        let idle = {
+            let mut idle = self.idle();
+            let kept = idle.len().saturating_sub(number);
+            idle.split_off(kept)
+        };
+        Ok(if idle.is_empty() { vec![self.boot().await?] } else { idle })
     }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Cluster>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn boot(&self) -> Result<Cluster> {
+        let cluster = Cluster::boot(self.toolchain.clone(), self.isolation.clone()).await?;
+        progress(&format!("A cluster is up, in {}; logs are in {}", elapsed(cluster.boot_time()), cluster.logs().display()));
+        match chart::install(&cluster, &[]).await {
+            Ok(_) => Ok(cluster),
+            Err(error) => {
+                cluster.close(false).await?;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Takes away what a failed test has left.
+async fn tidied(clusters: &[Cluster]) -> Result<()> {
+    for cluster in clusters {
+        abandon(cluster).await?;
+    }
+    Ok(())
 }
 
 /// An operator that leads and whose admission endpoint is registered.

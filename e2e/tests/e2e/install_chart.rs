@@ -18,7 +18,7 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
         bed.trial("install_chart::its_pods_pass_restricted_pod_security", its_pods_pass_restricted_pod_security),
         bed.trial("install_chart::the_operator_starts_with_its_arguments", the_operator_starts_with_its_arguments),
         bed.trial("install_chart::both_webhooks_are_registered_with_a_bundle", both_webhooks_are_registered_with_a_bundle),
-        bed.trial("install_chart::its_rights_are_enough", its_rights_are_enough),
+        bed.trial_of_all("install_chart::its_rights_are_enough", its_rights_are_enough),
     ]
 }
 
@@ -60,8 +60,15 @@ async fn both_webhooks_are_registered_with_a_bundle(cluster: &Cluster) -> Result
 }
 
 /// Looks at every request of every operator so far.
-async fn its_rights_are_enough(cluster: &Cluster) -> Result<()> {
-    operator(cluster).await?.sigterm().await?;
+async fn its_rights_are_enough(clusters: &[Cluster], _: bool) -> Result<()> {
+    for cluster in clusters {
+        operator(cluster).await?.sigterm().await?;
+        were_enough(cluster).await?;
+    }
+    Ok(())
+}
+
+async fn were_enough(cluster: &Cluster) -> Result<()> {
     let account = operator_account(cluster).await?;
     // All the operator has asked, and who has taken something away from it.
     let all =

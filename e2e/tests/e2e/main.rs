@@ -1,6 +1,6 @@
 //! Tests on a real cluster.
 //!
-//! The program enters a namespace, boots one cluster, installs the chart, runs the tests one after the other and ends
+//! The program enters a namespace, runs the tests on two clusters with the chart, each on one that no other uses meanwhile, and ends
 //! everything. A test brings its own NodePool and its own operator process, so it can be run alone: name it, or a part of
 //! its name, on the command line.
 
@@ -51,15 +51,13 @@ mod watch_record;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use e2e::chart;
-use e2e::cluster::Cluster;
 use e2e::namespace::{self, Entered, Isolation};
 use e2e::operator;
-use e2e::terminal::{elapsed, progress};
+use e2e::terminal::progress;
 use e2e::toolchain::Toolchain;
 use libtest_mimic::{Arguments, Trial};
 
-use bed::Bed;
+use bed::{Bed, CLUSTERS};
 
 fn main() -> ExitCode {
     match run(Arguments::from_args()) {
@@ -72,8 +70,7 @@ fn main() -> ExitCode {
 }
 
 fn run(mut arguments: Arguments) -> Result<ExitCode> {
-    // They share the operator's Lease and the machine's two cores.
-    arguments.test_threads = Some(1);
+    arguments.test_threads = Some(CLUSTERS);
     if arguments.list {
         return Ok(libtest_mimic::run(&arguments, trials(&Bed::default())).exit_code());
     }
@@ -85,11 +82,10 @@ fn run(mut arguments: Arguments) -> Result<ExitCode> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting a runtime")?;
     runtime.spawn(end_when_interrupted(isolation.clone()));
-    let cluster = runtime.block_on(boot(toolchain, isolation))?;
     let partial = arguments.filter.is_some() || !arguments.skip.is_empty();
-    let bed = Bed::new(runtime.handle().clone(), cluster, partial);
+    let bed = Bed::new(runtime.handle().clone(), toolchain, isolation, partial);
     let conclusion = libtest_mimic::run(&arguments, trials(&bed));
-    runtime.block_on(bed.into_cluster()?.close(!conclusion.has_failed()))?;
+    runtime.block_on(bed.close(!conclusion.has_failed()))?;
     Ok(conclusion.exit_code())
 }
 
@@ -139,16 +135,6 @@ fn trials(bed: &Bed) -> Vec<Trial> {
         rights::trials,
     ];
     modules.iter().flat_map(|module| module(bed)).collect()
-}
-
-async fn boot(toolchain: Toolchain, isolation: Isolation) -> Result<Cluster> {
-    let cluster = Cluster::boot(toolchain, isolation).await?;
-    progress(&format!("The cluster is up, in {}; logs are in {}", elapsed(cluster.boot_time()), cluster.logs().display()));
-    if let Err(error) = chart::install(&cluster, &[]).await {
-        cluster.close(false).await?;
-        return Err(error);
-    }
-    Ok(cluster)
 }
 
 /// A test cannot be stopped from outside, so the program is. Everything it has started ends with it.

@@ -1,6 +1,8 @@
 //! The chart grants its accounts what they have used in all tests, and nothing else.
 
-use anyhow::{Result, ensure};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, ensure};
 use e2e::audit;
 use e2e::cluster::{Cluster, ServiceMode};
 use e2e::rights::compare;
@@ -14,10 +16,12 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![bed.trial_of_all("rights::c210_what_is_granted_is_what_was_used", what_is_granted_is_what_was_used)]
 }
 
-async fn what_is_granted_is_what_was_used(cluster: &Cluster, all: bool) -> Result<()> {
+async fn what_is_granted_is_what_was_used(clusters: &[Cluster], all: bool) -> Result<()> {
+    let cluster = clusters.first().context("there is no cluster")?;
+    let logs: Vec<PathBuf> = clusters.iter().map(audit::path).collect();
     // Without Services nothing is registered.
     let seen = if all && cluster.service_mode() == ServiceMode::Reachable { Seen::Everything } else { Seen::Part };
-    let comparison = compare(&cluster.tool("helm")?, &audit::path(cluster), seen).await?;
+    let comparison = compare(&cluster.tool("helm")?, &logs, seen).await?;
     match seen {
         Seen::Everything => progress(&format!(
             "{} rights of the chart were compared with {} requests of its accounts.",

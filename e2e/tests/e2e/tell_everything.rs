@@ -22,8 +22,8 @@ pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     ]
 }
 
-async fn each_documented_event_was_told(cluster: &Cluster, all: bool) -> Result<()> {
-    let told = told(cluster).await?;
+async fn each_documented_event_was_told(clusters: &[Cluster], all: bool) -> Result<()> {
+    let told = told(clusters).await?;
     let mut documented = first_cells("docs/events.md", |_| true)?;
     // What keeps a NodePool from being rotated is told as well; some of it no schema lets in.
     let findings = first_cells("docs/findings.md", |_| true)?;
@@ -53,8 +53,8 @@ const UNPROVOKED: [(&str, &str, &str); 6] = [
 /// A type of a condition and a reason of it.
 type Said = BTreeSet<(String, String)>;
 
-async fn each_documented_condition_was_written(cluster: &Cluster, all: bool) -> Result<()> {
-    let (written, documented) = (written(cluster)?, documented_conditions()?);
+async fn each_documented_condition_was_written(clusters: &[Cluster], all: bool) -> Result<()> {
+    let (written, documented) = (written(clusters)?, documented_conditions()?);
     let unknown: Vec<_> = written.difference(&documented).collect();
     ensure!(unknown.is_empty(), "docs/status.md does not name {unknown:?}");
     let excused: Said = UNPROVOKED.iter().map(|(kind, reason, _)| ((*kind).to_owned(), (*reason).to_owned())).collect();
@@ -71,9 +71,12 @@ async fn each_documented_condition_was_written(cluster: &Cluster, all: bool) -> 
 }
 
 /// What stands in the conditions that any operator has written, from the audit log: whoever asks later sees only the last.
-fn written(cluster: &Cluster) -> Result<Said> {
+fn written(clusters: &[Cluster]) -> Result<Said> {
     let of_a_status = |request: &Request| request.resource == "rotationpolicies/status" && (200..300).contains(&request.code);
-    let writes = audit::read(&audit::path(cluster), of_a_status)?;
+    let mut writes = Vec::new();
+    for cluster in clusters {
+        writes.extend(audit::read(&audit::path(cluster), of_a_status)?);
+    }
     let conditions = writes.iter().filter_map(|write| write.body.pointer("/status/conditions")?.as_array()).flatten();
     let text = |condition: &Value, key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(conditions.map(|condition| (text(condition, "type"), text(condition, "reason"))).collect())
@@ -107,7 +110,15 @@ fn first_cells(page: &str, counts: impl Fn(&str) -> bool) -> Result<BTreeSet<Str
 }
 
 /// The reasons of all events of any operator.
-async fn told(cluster: &Cluster) -> Result<BTreeSet<String>> {
+async fn told(clusters: &[Cluster]) -> Result<BTreeSet<String>> {
+    let mut all = BTreeSet::new();
+    for cluster in clusters {
+        all.extend(told_in(cluster).await?);
+    }
+    Ok(all)
+}
+
+async fn told_in(cluster: &Cluster) -> Result<BTreeSet<String>> {
     let text = cluster.kubectl(&["get", "events.events.k8s.io", "--all-namespaces", "--output", "json"]).await?.accepted()?;
     let list: Value = serde_json::from_str(&text).context("reading the events")?;
     let events = list.get("items").and_then(Value::as_array).into_iter().flatten();
