@@ -82,6 +82,8 @@ pub struct PoolForecast {
     pub entries: Vec<Entry>,
     /// Openings that go by unused although claims are due.
     pub missed: Vec<Timestamp>,
+    /// Nothing is told of what comes later than this: the pool's nodes come and go too often for it.
+    pub cut: Option<Timestamp>,
 }
 
 impl PoolForecast {

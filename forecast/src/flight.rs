@@ -145,6 +145,9 @@ impl Play<'_> {
             let departure = self.departures.first().filter(|(at, _)| *at <= until).cloned();
             match (expiry, departure) {
                 (Some(expiry), departure) if departure.as_ref().is_none_or(|departure| expiry <= *departure) => {
+                    if !self.goes_on(expiry.0) {
+                        return;
+                    }
                     self.deadlines.remove(&expiry);
                     if expiry.1 != in_flight {
                         // One that should have gone before the beginning goes at once.

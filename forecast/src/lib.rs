@@ -26,7 +26,7 @@ use noderotation_core::sweep;
 pub use calendar::{ClaimForecast, Entry, Mode, PoolForecast};
 pub use cluster::Cluster;
 use cluster::Site;
-use play::Play;
+use play::{Play, Told};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +77,6 @@ fn of_pool(
     let mut play = Play::new(site, governing, surroundings);
     let report = play.report();
     let claims = play.claims(report.as_ref(), budgets);
-    let (entries, missed) = play.play_out();
-    PoolForecast { pool, governing: resolution, report, claims, entries, missed }
+    let Told { entries, missed, cut } = play.play_out();
+    PoolForecast { pool, governing: resolution, report, claims, entries, missed, cut }
 }

@@ -25,6 +25,11 @@ use crate::{Surroundings, effect};
 
 /// Looks and decisions of one pass, twice as many as the operator allows.
 const STEPS: usize = 64;
+/// Passes and ends of nodes that are played of a pool, and as many again for each claim: nodes that live for a quarter of an
+/// hour are followed for half a year. Lives may be shorter than any clock shows, and then there is no end to them.
+const EVENTS: usize = 20_000;
+/// The same for each claim.
+const EVENTS_OF_A_CLAIM: usize = 100;
 
 /// A pool in play.
 pub(crate) struct Play<'a> {
@@ -42,6 +47,17 @@ pub(crate) struct Play<'a> {
     pub(crate) entries: Vec<Entry>,
     missed: Vec<Timestamp>,
     memory: Memory,
+    /// Events that may still be played.
+    left: usize,
+    /// When there were none left.
+    cut: Option<Timestamp>,
+}
+
+/// What has been played.
+pub(crate) struct Told {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) missed: Vec<Timestamp>,
+    pub(crate) cut: Option<Timestamp>,
 }
 
 /// What a pass came to.
@@ -64,13 +80,28 @@ impl<'a> Play<'a> {
         let stations = nodes.iter().filter_map(station).collect();
         let staying = claims.iter().filter(|claim| !claim.deleting());
         let deadlines = staying.filter_map(|claim| Some((claim.deadline()?, claim.name_any()))).collect();
+        let left = EVENTS.saturating_add(claims.len().saturating_mul(EVENTS_OF_A_CLAIM));
         let observation =
             Observation { pool, governing, claims, nodes, placeholders, settings: Settings::default(), close_up: None, leftovers: None };
         let (present, departures) = (BTreeSet::new(), BTreeSet::new());
         let now = surroundings.question.now;
         let (entries, missed) = (Vec::new(), Vec::new());
         let (launched, memory) = (0, Memory::default());
-        Self { observation, stations, surroundings, now, present, deadlines, departures, launched, entries, missed, memory }
+        Self {
+            observation,
+            stations,
+            surroundings,
+            now,
+            present,
+            deadlines,
+            departures,
+            launched,
+            entries,
+            missed,
+            memory,
+            left,
+            cut: None,
+        }
     }
 
     /// What a pass would see now; nothing comes of it.
@@ -109,11 +140,11 @@ impl<'a> Play<'a> {
         claims
     }
 
-    /// Plays until every claim of the beginning is through, or time is up.
-    pub(crate) fn play_out(mut self) -> (Vec<Entry>, Vec<Timestamp>) {
+    /// Plays until every claim of the beginning is through, or time is up, or too much has come to pass.
+    pub(crate) fn play_out(mut self) -> Told {
         let question = self.surroundings.question;
         self.board();
-        while question.whole || !self.present.is_empty() {
+        while (question.whole || !self.present.is_empty()) && self.goes_on(self.now) {
             let Some(passed) = self.pass() else { break };
             let look = match passed {
                 Passed::Starts { claim, surgeless } => {
@@ -133,7 +164,16 @@ impl<'a> Play<'a> {
             }
         }
         self.entries.sort_by(|a, b| (a.start, a.drain, &a.claim).cmp(&(b.start, b.drain, &b.claim)));
-        (self.entries, self.missed)
+        Told { entries: self.entries, missed: self.missed, cut: self.cut }
+    }
+
+    /// One more event may be played; if not, nothing is told from `at` on.
+    pub(crate) fn goes_on(&mut self, at: Timestamp) -> bool {
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
+            None => drop(self.cut.get_or_insert(at)),
+        }
+        self.cut.is_none()
     }
 
     /// When the pool has settled after a rotation, as the gates say. The passes until then come to nothing.

@@ -154,6 +154,43 @@ fn a_surge_that_finds_room_launches_no_node() {
     assert_eq!(with("1"), [Mode::Absorbed, Mode::Absorbed, Mode::Provisioned]);
 }
 
+/// How many ends are told of a pool within two months, and whether that is all.
+fn ends(expire_after: &str, policy: PolicyEntry, claims: &[Value]) -> (usize, bool) {
+    let mut brief = pool(&json!({}));
+    brief["spec"]["template"]["spec"]["expireAfter"] = json!(expire_after);
+    let cluster = Cluster { policies: vec![policy], ..cluster(&json!({}), &brief, claims) };
+    let now = at("2026-01-01T00:00:00Z");
+    let question = Question { now, until: now + SignedDuration::from_hours(60 * 24), whole: true };
+    let forecast = forecast(cluster, question).remove(0);
+    (forecast.entries.len(), forecast.cut.is_none())
+}
+
+#[test]
+fn lives_of_no_length_come_to_an_end_as_well() {
+    let one = [claim("a", "2025-12-19T00:00:00Z")];
+    for brief in ["0s", "1ns", "1s"] {
+        let (ends, all) = ends(brief, policy(&json!({})), &one);
+        assert!(ends > 5_000 && ends <= 20_100 && !all, "{brief}: {ends}");
+    }
+    let (ends, all) = ends("12h", policy(&json!({})), &one);
+    assert!(ends > 100 && all, "{ends}");
+}
+
+#[test]
+fn rotations_of_no_length_come_to_an_end_as_well() {
+    let surge = json!({"cooldownAfter": "0s", "provisioningEstimate": "1ns", "drainEstimate": "1ns"});
+    let always = json!([{"timezone": "UTC", "days": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"], "start": "00:00", "end": "23:00"}]);
+    let eager = |age: &str| {
+        let spec = json!({"nodePoolSelector": {}, "maintenanceWindows": always, "ageThreshold": age, "surge": surge});
+        PolicyEntry::from_object(&json!({"metadata": {"name": "eager"}, "spec": spec}))
+    };
+    let claims = [claim("a", "2025-12-24T00:00:00Z")];
+    let (few, all) = ends("336h", eager("100h"), &claims);
+    assert!(few < 100 && all, "{few}");
+    let (many, all) = ends("336h", eager("1ns"), &claims);
+    assert!(many > 5_000 && many <= 20_100 && !all, "{many}");
+}
+
 #[test]
 fn a_pool_that_is_never_rotated_is_told_to_expire_and_no_more() {
     let mut fixed = pool(&json!({}));

@@ -99,6 +99,10 @@ impl Manifest {
     pub fn add(&mut self, file: &str, text: &str) {
         let file: Rc<str> = file.into();
         let (documents, broken) = json::document(text).map_or_else(|| yaml::documents(text), |document| (vec![document], None));
+        let (documents, broken) = match broken.as_ref().and_then(|_| json::without_places(text)) {
+            Some(document) => (vec![document], None),
+            None => (documents, broken),
+        };
         for Document { value, places } in documents {
             self.place(Located { value, file: Rc::clone(&file), root: String::new(), places: Rc::new(places) });
         }

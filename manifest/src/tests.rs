@@ -43,6 +43,9 @@ fn empty_documents_are_none_and_those_before_a_mistake_count() {
     let (values, broken) = read_yaml("a: 1\n---\nb: [1\nc: 2\n");
     assert_eq!(values, [json!({"a": 1})]);
     assert!(broken.is_some_and(|broken| broken.starts_with("4:")));
+    let (_, broken) = read_yaml("a: 1\nb \"c");
+    assert!(broken.is_some_and(|broken| broken.starts_with("2:5: ")));
+    assert!(manifest("?   ").errors[0].starts_with("file:1:5: "));
 }
 
 #[test]
@@ -168,6 +171,19 @@ fn json_with_a_fault_is_told_where_as_any_text_is() {
         let errors = manifest(text).errors;
         assert!(errors.len() == 1 && errors[0].ends_with(end), "{errors:?}");
     }
+}
+
+#[test]
+fn json_that_yaml_cannot_read_is_read_all_the_same() {
+    let policy =
+        |name: &str| format!(r#"{{"apiVersion": "noderotation.io/v1alpha1", "kind": "RotationPolicy", "metadata": {{"name": {name}}}}}"#);
+    // As programs write what is beyond the first 65,536 characters; half of a pair is nothing to anybody.
+    let read = manifest(&policy(r#""\ud83d\ude80""#));
+    assert_eq!((read.policies[0].value["metadata"]["name"].as_str(), read.errors.len()), (Some("\u{1f680}"), 0));
+    assert_eq!(read.policies[0].at("metadata.name"), "file:1:1");
+    assert_eq!(manifest(&policy(r#""\ud83d""#)).errors.len(), 1);
+    let plain = manifest(&policy(r#""a""#));
+    assert_eq!(plain.policies[0].at("metadata.name"), "file:1:91");
 }
 
 #[test]

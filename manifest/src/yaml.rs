@@ -31,6 +31,17 @@ impl Default for Place {
     }
 }
 
+impl Place {
+    /// Where a text ends: behind the last thing in it.
+    fn end(text: &str) -> Self {
+        // YAML ends lines in all these ways.
+        let ended = text.replace("\r\n", "\n").replace('\r', "\n");
+        let written = ended.trim_end_matches('\n');
+        let column = written.lines().last().map_or(0, |line| line.chars().count());
+        Self { line: written.lines().count().max(1), column: column + 1 }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
@@ -76,9 +87,10 @@ fn load(text: &str, placed: usize) -> (Vec<Document>, Option<Broken>) {
     let (anchors, places) = (HashMap::new(), BTreeMap::new());
     // Each value that is written takes a letter at least.
     let most = MOST_VALUES.max(text.len());
-    let mut loader = Loader { parser: Parser::new_from_str(text), anchors, values: 0, most, places, placed };
+    let end = Place::end(text);
+    let mut loader = Loader { parser: Parser::new_from_str(text), anchors, values: 0, most, places, placed, end };
     let mut documents = Vec::new();
-    let broken = loader.load(&mut documents).err();
+    let broken = loader.load(&mut documents).err().map(|broken| Broken { place: broken.place.min(end), ..broken });
     (documents, broken)
 }
 
@@ -92,6 +104,8 @@ struct Loader<'a> {
     places: BTreeMap<String, Place>,
     /// Fields further down have no place.
     placed: usize,
+    /// The parser tells of what is missing at the end, or empty there, as if it were in a line after it.
+    end: Place,
 }
 
 impl<'a> Loader<'a> {
@@ -108,7 +122,7 @@ impl<'a> Loader<'a> {
                 | Event::MappingStart(..)
                 | Event::MappingEnd) => {
                     self.anchors.clear();
-                    self.places.insert(String::new(), span.into());
+                    self.places.insert(String::new(), self.end.min(span.into()));
                     let value = self.value(content, span, "", 0)?;
                     let places = std::mem::take(&mut self.places);
                     if !value.is_null() {
@@ -170,7 +184,7 @@ impl<'a> Loader<'a> {
 
     fn note(&mut self, depth: usize, path: &str, span: Span) {
         if depth < self.placed {
-            self.places.insert(path.to_owned(), span.into());
+            self.places.insert(path.to_owned(), self.end.min(span.into()));
         }
     }
 

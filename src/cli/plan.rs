@@ -154,14 +154,22 @@ fn refuse(errors: &[String]) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// Of which pools not all is told.
+fn cut_short(pools: &[report::Pool]) -> impl Iterator<Item = String> {
+    let cut = pools.iter().filter_map(|pool| Some((&pool.name, pool.ends_at?)));
+    cut.map(|(name, at)| format!("the nodes of NodePool {name} come and go so often that its plan ends at {at}; is its expireAfter right?"))
+}
+
 /// The plan, and with `proposed` policies what they change.
 fn plan(input: Input, proposed: &[serde_json::Value], at: Timestamp, until: Timestamp) -> Plan {
-    let notes = input.assumptions();
+    let mut notes = input.assumptions();
     if proposed.is_empty() {
         let (pools, refused) = input.plan(at, until);
+        notes.extend(cut_short(&pools));
         return Plan { at, until, difference: None, refused, pools, notes };
     }
     let (pools, refused) = input.with(proposed).plan(at, until);
     let (before, _) = input.plan(at, until);
+    notes.extend(cut_short(&pools));
     Plan { at, until, difference: Some(difference::between(&before, &pools)), refused, pools, notes }
 }

@@ -165,7 +165,7 @@ fn every_path_that_a_page_names_is_a_field_of_a_policy_a_value_of_the_chart_or_a
         let is_path = |word: &String| {
             let inner = word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '[' | ']'));
             // Files, and groups of an API.
-            let is_file = [".yaml", ".md", ".rs", ".svg", ".json", ".io"].iter().any(|end| word.ends_with(end));
+            let is_file = [".yaml", ".md", ".rs", ".svg", ".json", ".gz", ".io"].iter().any(|end| word.ends_with(end));
             inner && word.contains('.') && word.starts_with(|c: char| c.is_ascii_lowercase()) && !is_file
         };
         of_others.extend(page.code().into_iter().filter(is_path).filter(|word| !ours.contains(word)));

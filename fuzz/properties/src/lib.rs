@@ -4,7 +4,10 @@
 //! that it grows by coverage; the unit tests run them over the committed seeds and some thousand variations of these.
 //! What judges shares no code with what is judged.
 
+pub mod cluster;
 pub mod duration;
+pub mod manifest;
+pub mod marks;
 pub mod pair;
 pub mod policy;
 pub mod review;

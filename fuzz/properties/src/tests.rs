@@ -8,8 +8,11 @@ use super::*;
 type Property = fn(&[u8]);
 
 /// Each target's name, its property, and how many variations of its seeds are tried.
-const TARGETS: [(&str, Property, usize); 5] = [
+const TARGETS: [(&str, Property, usize); 8] = [
+    ("cluster", cluster::check, 300),
     ("duration", duration::check, 20_000),
+    ("manifest", manifest::check, 2_000),
+    ("marks", marks::check, 3_000),
     ("pair", pair::check, 1_000),
     ("policy", policy::check, 1_000),
     ("review", review::check, 2_000),
@@ -116,8 +119,23 @@ fn variations_hold(wanted: &str) {
 }
 
 #[test]
+fn variations_of_clusters_hold() {
+    variations_hold("cluster");
+}
+
+#[test]
 fn variations_of_durations_hold() {
     variations_hold("duration");
+}
+
+#[test]
+fn variations_of_files_hold() {
+    variations_hold("manifest");
+}
+
+#[test]
+fn variations_of_annotations_hold() {
+    variations_hold("marks");
 }
 
 #[test]

@@ -51,6 +51,7 @@ pub(super) fn pool(
         derived: verdict.derived,
         claims,
         missed_windows: forecast.missed,
+        ends_at: forecast.cut,
         windows: governing.map(|governing| windows(governing, now, until)).unwrap_or_default(),
         last_rotation_at: object.marks(now).last_rotation_at,
     }

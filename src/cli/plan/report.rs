@@ -66,6 +66,9 @@ pub(super) struct Pool {
     pub(super) calendar: Vec<Line>,
     /// Openings that go by unused although NodeClaims are due.
     pub(super) missed_windows: Vec<Timestamp>,
+    /// Nothing is told of what comes later: its nodes come and go too often.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ends_at: Option<Timestamp>,
     /// When rotations may start, in order: those of the horizon, at most a thousand.
     pub(super) windows: Vec<Window>,
     /// When its last rotation ended, as the NodePool tells.

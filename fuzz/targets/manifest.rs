@@ -1,0 +1,5 @@
+//! Files under the fuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| noderotation_properties::manifest::check(input));
