@@ -132,6 +132,12 @@ deny: $(CARGO_DENY)/bin/cargo-deny ## Check licences, sources and banned package
 	$(call stage,dependencies)
 	@$< --workspace --locked check $(or $(CHECKS),licenses bans sources)
 
+.PHONY: sbom
+sbom: ## Write the bill of materials of the program, CycloneDX, to target/sbom/.
+	@SBOM='$(CURDIR)/target/sbom/node-rotation-controller.cdx.json' \
+		$(CARGO) test --locked --quiet -p node-rotation-controller --test supply the_bill_of_materials
+	@ls target/sbom
+
 .PHONY: msrv
 msrv: ## Check that the oldest compiler promised compiles everything. Needs rustup.
 	$(call need,rustup,install rustup)

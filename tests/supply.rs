@@ -4,6 +4,16 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "the whole file is a test")]
 
+/// Parts in `tests/supply/`.
+mod supply {
+    pub(crate) mod bill;
+    pub(crate) mod form;
+    mod tests;
+    mod workflows;
+
+    pub(crate) use super::{REGISTRY, cargo, packages, read as root, text};
+}
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -14,8 +24,13 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// Processors for which a release is built.
 const PLATFORMS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
+/// The text of a file of the repository.
+fn read(file: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
 fn rules() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("deny.toml")).unwrap()
+    read("deny.toml")
 }
 
 /// What stands in quotes in the list of that name, line by line.
