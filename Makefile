@@ -95,6 +95,11 @@ bench: ## Measure what the rules, the forecast, `check`, `plan` and the admissio
 	@$(CARGO) bench --locked -p node-rotation-controller --bench check --bench plan -- --noplot
 	@$(CARGO) bench --locked -p noderotation-webhook --bench endpoint
 
+.PHONY: bench-check
+bench-check: ## Count the instructions of the rules and compare them with those written down. Needs valgrind; BLESS=1 writes.
+	$(call stage,instructions)
+	@$(CARGO) bench --locked -p noderotation-core --bench instructions
+
 .PHONY: image
 image: ## Carry out the Dockerfile without Docker, look at the image and start it. Takes root. ARCH=arm64 only builds.
 	$(call stage,image)

@@ -25,7 +25,7 @@ const LIMIT: u64 = 128 << 20;
 const MEBIBYTE: u64 = 1 << 20;
 
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
-    vec![bed.trial("admit_abuse::others_are_answered_and_memory_is_bounded", others_are_answered_and_memory_is_bounded)]
+    vec![bed.trial_alone("admit_abuse::others_are_answered_and_memory_is_bounded", others_are_answered_and_memory_is_bounded)]
 }
 
 async fn others_are_answered_and_memory_is_bounded(cluster: &Cluster) -> Result<()> {

@@ -26,12 +26,12 @@ const FEW: usize = 1500;
 
 pub(crate) fn trials(bed: &Bed) -> Vec<Trial> {
     vec![
-        bed.trial("admit_always::while_nothing_happens", while_nothing_happens),
-        bed.trial("admit_always::across_a_rolling_restart", across_a_rolling_restart),
-        bed.trial("admit_always::across_renewals_of_the_certificate", across_renewals_of_the_certificate),
-        bed.trial("admit_always::across_a_change_of_the_authority", across_a_change_of_the_authority),
-        bed.trial("admit_always::across_the_loss_of_the_lease", across_the_loss_of_the_lease),
-        bed.trial("admit_always::with_the_endpoint_reinvoked", with_the_endpoint_reinvoked),
+        bed.trial_alone("admit_always::while_nothing_happens", while_nothing_happens),
+        bed.trial_alone("admit_always::across_a_rolling_restart", across_a_rolling_restart),
+        bed.trial_alone("admit_always::across_renewals_of_the_certificate", across_renewals_of_the_certificate),
+        bed.trial_alone("admit_always::across_a_change_of_the_authority", across_a_change_of_the_authority),
+        bed.trial_alone("admit_always::across_the_loss_of_the_lease", across_the_loss_of_the_lease),
+        bed.trial_alone("admit_always::with_the_endpoint_reinvoked", with_the_endpoint_reinvoked),
     ]
 }
 

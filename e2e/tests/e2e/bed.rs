@@ -58,6 +58,11 @@ impl Bed {
         self.trial_on(name, 1, async move |clusters: &[Cluster], _| test(clusters.first().context("there is no cluster")?).await)
     }
 
+    /// A test beside which no other runs, since what it measures takes all that the machine has.
+    pub(crate) fn trial_alone(&self, name: &str, test: impl AsyncFn(&Cluster) -> Result<()> + Send + 'static) -> Trial {
+        self.trial_on(name, CLUSTERS, async move |clusters: &[Cluster], _| test(clusters.first().context("there is no cluster")?).await)
+    }
+
     /// A test of what all tests before it have left on all clusters. It also has to know whether all were run, and went well.
     pub(crate) fn trial_of_all(&self, name: &str, test: impl AsyncFn(&[Cluster], bool) -> Result<()> + Send + 'static) -> Trial {
         self.trial_on(name, CLUSTERS, test)
