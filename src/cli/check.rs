@@ -66,8 +66,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let mut manifest = source::read(&options.filenames, options.recursive);
     // Where something could not be read, that is the reason.
     if manifest.policies.is_empty() && manifest.errors.is_empty() {
-        let paths: Vec<String> = options.filenames.iter().map(|path| path.display().to_string()).collect();
-        manifest.errors.push(format!("{}: has no RotationPolicy of noderotation.io/v1alpha1", paths.join(", ")));
+        manifest.errors.push(source::without_policy(&options.filenames));
     }
     let report = judge(&manifest, options.strictness(), options.at.unwrap_or_else(Timestamp::now));
     let text = match options.output {

@@ -16,6 +16,12 @@ pub(super) fn read_cluster(paths: &[PathBuf], recursive: bool) -> Manifest {
     read_into(Manifest::of_a_cluster(), paths, recursive)
 }
 
+/// What is wrong where policies were to be found and there is none.
+pub(super) fn without_policy(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    format!("{}: has no RotationPolicy of noderotation.io/v1alpha1", paths.join(", "))
+}
+
 /// The texts themselves with their names; what cannot be read goes to `errors`, one line each.
 pub(super) fn texts_of(paths: &[PathBuf], recursive: bool, errors: &mut Vec<String>) -> Vec<(String, String)> {
     let mut found = Vec::new();

@@ -4,13 +4,11 @@ use anyhow::{Context as _, Result, ensure};
 use e2e::cluster::Cluster;
 use e2e::fleet::Fleet;
 use e2e::sight::{Pod, Sight};
-use e2e::story;
-use e2e::wait::{Look, until};
 use libtest_mimic::Trial;
 use serde_json::json;
 
-use crate::bed::{Bed, SOON, counted, finish, operator, see};
-use crate::scene::{Old, begun_and_completed, grant_nodes, replaced, withhold_nodes};
+use crate::bed::{Bed, counted, finish, operator, see};
+use crate::scene::{Old, begun_and_completed, grant_nodes, replaced, told, withhold_nodes};
 
 /// What stays on purpose: it says when and how often it failed.
 const RECORD: [&str; 4] = ["last-failure-at", "state", "failed-at", "retry-count"];
@@ -39,12 +37,8 @@ async fn after_ready_timeout(cluster: &Cluster) -> Result<()> {
     let placed = |pods: &[Pod]| pods.iter().map(|pod| (pod.name.clone(), pod.node.clone())).collect::<Vec<_>>();
     ensure!(placed(&after.pods) == placed(&before.pods), "a Pod was moved");
     counted(&operator, &fleet, "success", 0.0).await?;
-    until("the event RotationFailed", SOON, async || {
-        let told = story::events(cluster, &[&claim]).await?;
-        let failed = told.iter().any(|event| event.reason == "RotationFailed" && event.kind == "Warning");
-        Ok(if failed { Look::Done(()) } else { Look::NotYet(format!("{told:?}")) })
-    })
-    .await?;
+    let failed = told(cluster, &claim, "RotationFailed").await?;
+    ensure!(failed.kind == "Warning", "{failed}");
     finish(cluster, &fleet, operator).await
 }
 
