@@ -6,11 +6,16 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::chart;
 use crate::cluster::Cluster;
+
+/// Who has rights in every cluster that nobody takes away.
+const CONTROLLERS: &str = "system:kube-controller-manager";
+/// An API server has read the roles so long after its start, on a busy machine.
+const START: SignedDuration = SignedDuration::from_secs(15);
 
 /// A request that was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,17 +120,22 @@ impl Audit {
     }
 }
 
-/// What an account was denied, but for a patch of an object that somebody had deleted the moment before: the API server takes
-/// that for a wish to create one.
+/// What an account was denied, but for a patch of an object that somebody had deleted the moment before, which the API server takes
+/// for a wish to create one, and but for what an API server denies that has just started: until it has read the roles it knows
+/// nobody's rights, and its own controllers are denied theirs.
 #[must_use]
 pub fn denied<'a>(requests: &'a [Request], account: &str) -> Vec<&'a Request> {
+    let of_the_cluster = requests.iter().filter(|request| request.code == 403 && request.user == CONTROLLERS);
+    let starts: Vec<Timestamp> = of_the_cluster.map(|request| request.received).collect();
+    let has_just_started = |at: Timestamp| starts.iter().any(|start| at.duration_since(*start).abs() < START);
     let (mut gone, mut denied) = (BTreeSet::new(), Vec::new());
     for request in requests {
         let object = (&request.group, &request.resource, &request.namespace, &request.name);
         match (request.verb.as_str(), request.code) {
             ("delete", 200..300) => drop(gone.insert(object)),
             ("create" | "update" | "patch", 200..300) => drop(gone.remove(&object)),
-            (verb, 403) if request.user == account && !(verb == "patch" && gone.contains(&object)) => denied.push(request),
+            (_, 403) if request.user != account || has_just_started(request.received) => {}
+            (verb, 403) if !(verb == "patch" && gone.contains(&object)) => denied.push(request),
             _ => {}
         }
     }
@@ -194,6 +204,22 @@ mod tests {
         ];
         for (requests, expected) in rows {
             assert_eq!(denied(requests, "u").len(), expected, "{requests:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_denied_to_everybody_is_not_held_against_the_rights() {
+        let refused = |user: &str, second: i64| Request {
+            user: user.to_owned(),
+            verb: "get".to_owned(),
+            code: 403,
+            received: Timestamp::constant(second, 0),
+            ..Request::default()
+        };
+        for (controllers, expected) in [(Some(101), 0), (Some(99), 0), (Some(200), 1), (None, 1)] {
+            let others = controllers.map(|second| refused(CONTROLLERS, second));
+            let requests: Vec<Request> = others.into_iter().chain([refused("u", 100)]).collect();
+            assert_eq!(denied(&requests, "u").len(), expected, "{requests:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, ensure};
-use e2e::audit::{self, denied, operator_account};
+use e2e::audit::{self, Request, denied, operator_account};
 use e2e::chart;
 use e2e::cluster::Cluster;
 use e2e::operator::Operator;
@@ -70,9 +70,10 @@ async fn its_rights_are_enough(clusters: &[Cluster], _: bool) -> Result<()> {
 
 async fn were_enough(cluster: &Cluster) -> Result<()> {
     let account = operator_account(cluster).await?;
-    // All the operator has asked, and who has taken something away from it.
-    let all =
-        audit::read(&audit::path(cluster), |request| request.user == account || request.verb == "delete" || request.verb == "create")?;
+    // All the operator has asked, who has taken something away from it, and whether others were denied their rights as well.
+    let telling =
+        |request: &Request| request.user == account || matches!(request.verb.as_str(), "delete" | "create") || request.code == 403;
+    let all = audit::read(&audit::path(cluster), telling)?;
     ensure!(all.iter().any(|request| request.user == account), "the operator has asked for nothing");
     let denied: BTreeSet<String> = denied(&all, &account).into_iter().map(|request| format!("{} {}", request.verb, request.uri)).collect();
     ensure!(denied.is_empty(), "these requests were denied: {denied:?}");
