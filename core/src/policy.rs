@@ -8,7 +8,7 @@ pub mod default;
 pub mod fault;
 pub mod finding;
 pub mod governing;
-mod reader;
+pub mod reader;
 pub mod schema;
 pub mod selector;
 #[cfg(test)]

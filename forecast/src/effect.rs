@@ -4,9 +4,9 @@ use noderotation_core::annotation::{Change, Map};
 use noderotation_core::rotation::effect::Effect;
 use noderotation_core::rotation::observation::Observation;
 
-/// Writes an effect of a pass that begins nothing: stamps, and what it puts right. Whoever begins a rotation is played by
-/// `flight.rs`.
-pub(crate) fn write(observation: &mut Observation, effect: Effect) {
+/// Writes an effect that changes what is there: annotations, cordons, and placeholders that go. What comes into being, and
+/// how a claim goes, is for the caller, who knows how long that takes.
+pub fn write(observation: &mut Observation, effect: Effect) {
     match effect {
         Effect::AnnotatePool { change, .. } => annotate(&mut observation.pool.metadata.annotations, change),
         Effect::AnnotateClaim { claim, change } => {
@@ -30,7 +30,7 @@ pub(crate) fn write(observation: &mut Observation, effect: Effect) {
 }
 
 /// Sets and removes annotations.
-pub(crate) fn annotate(annotations: &mut Option<Map>, change: Change) {
+pub fn annotate(annotations: &mut Option<Map>, change: Change) {
     let annotations = annotations.get_or_insert_default();
     for (key, value) in change {
         match value {

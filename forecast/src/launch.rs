@@ -8,7 +8,7 @@ use noderotation_core::annotation::{DISRUPTED_TAINT, DO_NOT_DISRUPT, HOSTNAME_LA
 use noderotation_core::karpenter::{Condition, NodeClaim, NodePool};
 
 /// Makes a claim Ready, on a Node of its own name unless it has one.
-pub(crate) fn make_ready(claim: &mut NodeClaim) {
+pub fn make_ready(claim: &mut NodeClaim) {
     let name = claim.name_any();
     let status = claim.status.get_or_insert_default();
     status.node_name.get_or_insert(name);
@@ -16,7 +16,8 @@ pub(crate) fn make_ready(claim: &mut NodeClaim) {
 }
 
 /// The Ready Node of a claim.
-pub(crate) fn node(claim: &NodeClaim, name: &str) -> Node {
+#[must_use]
+pub fn node(claim: &NodeClaim, name: &str) -> Node {
     let pool = claim.pool().unwrap_or_default().to_owned();
     let allocatable = claim.status.as_ref().map(|status| status.allocatable.clone());
     let ready = NodeCondition { type_: "Ready".to_owned(), status: "True".to_owned(), ..NodeCondition::default() };

@@ -6,10 +6,10 @@
 
 mod calendar;
 mod cluster;
-mod effect;
+pub mod effect;
 mod flight;
-mod launch;
-mod look;
+pub mod launch;
+pub mod look;
 mod play;
 mod room;
 #[cfg(test)]

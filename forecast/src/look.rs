@@ -51,7 +51,9 @@ impl Play<'_> {
     }
 }
 
-fn close_up(observation: &Observation, name: &str, now: Timestamp) -> CloseUp {
+/// The close-up of a claim, from the objects of the observation itself.
+#[must_use]
+pub fn close_up(observation: &Observation, name: &str, now: Timestamp) -> CloseUp {
     let claim = observation.claims.iter().find(|claim| claim.metadata.name.as_deref() == Some(name)).cloned();
     let expected = placeholder::name(name);
     let placeholder = observation.placeholders.iter().find(|pod| pod.metadata.name.as_deref() == Some(&expected)).cloned();

@@ -147,6 +147,22 @@ impl Manifest {
     }
 }
 
+/// The one document of a file that holds no object of Kubernetes, with the place of every field.
+///
+/// # Errors
+/// When the text is not YAML, or has no document or several: one line with file, line and column.
+pub fn document(file: &str, text: &str) -> Result<Located, String> {
+    let (mut documents, broken) = yaml::whole_documents(text);
+    if let Some(broken) = broken {
+        return Err(format!("{file}:{}: {}", broken.place, one_line(&broken.message)));
+    }
+    match (documents.pop(), documents.len()) {
+        (Some(Document { value, places }), 0) => Ok(Located { value, file: file.into(), root: String::new(), places: Rc::new(places) }),
+        (Some(_), others) => Err(format!("{file}: has {} documents; write one", others + 1)),
+        (None, _) => Err(format!("{file}: is empty; write one document")),
+    }
+}
+
 fn decode<T: DeserializeOwned>(object: Located, into: &mut Vec<T>, errors: &mut Vec<String>) {
     let (kind, at) = (object.value.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned(), object.at(""));
     match serde_json::from_value(object.value) {

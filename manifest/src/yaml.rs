@@ -82,6 +82,11 @@ pub(crate) fn documents(text: &str) -> (Vec<Document>, Option<Broken>) {
     load(text, DEEPEST)
 }
 
+/// The same with the place of every field, whatever the text is about.
+pub(crate) fn whole_documents(text: &str) -> (Vec<Document>, Option<Broken>) {
+    load(text, DEEPEST)
+}
+
 /// The documents with the places down to a depth.
 fn load(text: &str, placed: usize) -> (Vec<Document>, Option<Broken>) {
     let (anchors, places) = (HashMap::new(), BTreeMap::new());

@@ -1,4 +1,4 @@
-//! Reads a raw policy field by field and collects every fault on the way.
+//! Reads a raw policy, or another file that people write, field by field and collects every fault on the way.
 //!
 //! The raw JSON is judged, not a decoded type: a wrong type is a fault like any other, with a path and a remedy, and
 //! no policy is too malformed to be judged.
@@ -11,45 +11,53 @@ use crate::duration;
 use crate::policy::fault::{Fault, FaultCode};
 
 /// Characters of a duration, as the schema has it; no spelling that is meant needs more.
-pub(super) const LONGEST_DURATION: usize = 32;
+pub const LONGEST_DURATION: usize = 32;
 
 /// Faults found so far.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    pub(super) faults: Vec<Fault>,
+pub struct Reader {
+    /// In the order in which they were found.
+    pub faults: Vec<Fault>,
 }
 
 /// A value and the path that leads to it.
 #[derive(Clone, Debug)]
-pub(super) struct Field<'a> {
-    pub(super) path: String,
+pub struct Field<'a> {
+    /// As faults name it.
+    pub path: String,
     /// `null` if nothing is there.
-    pub(super) value: &'a Value,
+    pub value: &'a Value,
 }
 
 impl<'a> Field<'a> {
-    pub(super) fn new(path: &str, value: &'a Value) -> Self {
+    /// The field of a path.
+    #[must_use]
+    pub fn new(path: &str, value: &'a Value) -> Self {
         Self { path: path.to_owned(), value }
     }
 
     /// The field `key` of an object.
-    pub(super) fn child(&self, key: &str) -> Self {
+    #[must_use]
+    pub fn child(&self, key: &str) -> Self {
         let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
         Self { path, value: self.value.get(key).unwrap_or(&Value::Null) }
     }
 
-    pub(super) fn is_absent(&self) -> bool {
+    /// Nothing is there, or `null`.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
         self.value.is_null()
     }
 }
 
 impl Reader {
-    pub(super) fn fault(&mut self, code: FaultCode, field: &Field<'_>, words: &str) {
+    /// Notes a fault; `words` is `what is wrong; what to write instead`.
+    pub fn fault(&mut self, code: FaultCode, field: &Field<'_>, words: &str) {
         self.faults.push(Fault::of(code, &field.path, field.value, words));
     }
 
     /// A fault that would be told worse with the value, which is long.
-    pub(super) fn fault_without_value(&mut self, code: FaultCode, field: &Field<'_>, words: &str) {
+    pub fn fault_without_value(&mut self, code: FaultCode, field: &Field<'_>, words: &str) {
         self.faults.push(Fault::of(code, &field.path, &Value::Null, words));
     }
 
@@ -66,7 +74,7 @@ impl Reader {
     }
 
     /// An object; absent is `None` without a fault.
-    pub(super) fn object<'a>(&mut self, field: &Field<'a>) -> Option<&'a Map<String, Value>> {
+    pub fn object<'a>(&mut self, field: &Field<'a>) -> Option<&'a Map<String, Value>> {
         if field.is_absent() {
             return None;
         }
@@ -78,7 +86,7 @@ impl Reader {
     }
 
     /// A list with the path of each item; absent is `None` without a fault.
-    pub(super) fn list<'a>(&mut self, field: &Field<'a>) -> Option<Vec<Field<'a>>> {
+    pub fn list<'a>(&mut self, field: &Field<'a>) -> Option<Vec<Field<'a>>> {
         if field.is_absent() {
             return None;
         }
@@ -91,7 +99,7 @@ impl Reader {
     }
 
     /// Text; absent is `None` without a fault.
-    pub(super) fn text<'a>(&mut self, field: &Field<'a>, example: &str) -> Option<&'a str> {
+    pub fn text<'a>(&mut self, field: &Field<'a>, example: &str) -> Option<&'a str> {
         if field.is_absent() {
             return None;
         }
@@ -103,7 +111,7 @@ impl Reader {
     }
 
     /// The text of an item of a list, where `null` is a fault too.
-    pub(super) fn item_text<'a>(&mut self, item: &Field<'a>, example: &str) -> Option<&'a str> {
+    pub fn item_text<'a>(&mut self, item: &Field<'a>, example: &str) -> Option<&'a str> {
         if item.is_absent() {
             self.fault(FaultCode::TypeInvalid, item, &format!("is null; write text, for example {example:?}, or leave the item out"));
         }
@@ -111,7 +119,7 @@ impl Reader {
     }
 
     /// A boolean; absent is `default`.
-    pub(super) fn boolean(&mut self, field: &Field<'_>, default: bool) -> bool {
+    pub fn boolean(&mut self, field: &Field<'_>, default: bool) -> bool {
         match field.value {
             Value::Null => default,
             Value::Bool(value) => *value,
@@ -123,7 +131,7 @@ impl Reader {
     }
 
     /// A whole number, also as `2.0`, which the API server reads as 2; absent is `None` without a fault.
-    pub(super) fn integer(&mut self, field: &Field<'_>) -> Option<i64> {
+    pub fn integer(&mut self, field: &Field<'_>) -> Option<i64> {
         if field.is_absent() {
             return None;
         }
@@ -137,7 +145,7 @@ impl Reader {
     }
 
     /// A Go duration; absent is `None` without a fault.
-    pub(super) fn duration(&mut self, field: &Field<'_>, example: &str, zero: Zero) -> Option<Duration> {
+    pub fn duration(&mut self, field: &Field<'_>, example: &str, zero: Zero) -> Option<Duration> {
         let text = self.text(field, example)?;
         if text.chars().count() > LONGEST_DURATION {
             self.fault(FaultCode::Invalid, field, &format!("has more than {LONGEST_DURATION} characters; write for example {example}"));
@@ -164,7 +172,9 @@ fn whole(number: f64) -> Option<i64> {
 
 /// Whether a duration may be zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Zero {
+pub enum Zero {
+    /// It may.
     Allowed,
+    /// It is a fault.
     Refused,
 }

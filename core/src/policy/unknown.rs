@@ -96,7 +96,8 @@ fn fault(path: &str, key: &str, known: &[&str], elsewhere: &[String]) -> Fault {
 }
 
 /// The nearest field of the same level.
-fn sibling<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+#[must_use]
+pub fn sibling<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     let nearest = known.iter().map(|name| (distance(key, name), *name)).min()?;
     is_near(nearest.0, key).then_some(nearest.1)
 }

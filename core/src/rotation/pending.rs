@@ -13,8 +13,9 @@ use crate::annotation::{
     SURGE_WAIT, stamp, stored,
 };
 use crate::duration::go_string;
-use crate::karpenter::node_leaving;
+use crate::karpenter::{NodeClaim, node_leaving};
 use crate::placeholder::Placeholder;
+use crate::policy::governing::Governing;
 use crate::rotation::announcement::Announcement;
 use crate::rotation::draining::delete_old_claim;
 use crate::rotation::effect::{Effect, Planned};
@@ -24,7 +25,7 @@ use crate::rotation::report::Activity;
 use crate::rotation::reservation::{dead, delete_placeholder, obstacle, placeholder, release_dying_host};
 use crate::rotation::surge::{Surge, surge_ready};
 use crate::rotation::{Decision, Next, ahead, expired, fallback, mark, rollback};
-use crate::schedule::{LONG_REQUEUE, SHORT_REQUEUE};
+use crate::schedule::{BUFFER, LONG_REQUEUE, SHORT_REQUEUE};
 
 /// Reserves the capacity, and begins the drain once the reservation is sound.
 pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
@@ -74,6 +75,16 @@ pub(super) fn pursue(rotation: &Rotation<'_>) -> Seen<Decision> {
             }
         },
     }
+}
+
+/// When a claim that waits for its surge comes to something else by the passing of time alone, as of `now`: its time limit,
+/// or the last instant for a drain without a surge. `None` when both have passed.
+pub(super) fn next_turn(governing: &Governing, claim: &NodeClaim, now: Timestamp) -> Option<Timestamp> {
+    let started_at = claim.marks(now).started_at.unwrap_or_else(|| stored(now));
+    // The limit is strict.
+    let limit = started_at.checked_add(governing.ready_timeout.saturating_add(Duration::from_secs(1))).ok();
+    let last_chance = claim.deadline().filter(|_| governing.forceful_fallback).and_then(|deadline| deadline.checked_sub(BUFFER).ok());
+    limit.into_iter().chain(last_chance).filter(|at| *at > now).min()
 }
 
 fn activity(rotation: &Rotation<'_>) -> Activity {

@@ -9,8 +9,9 @@ use jiff::Timestamp;
 
 use super::{Activity, Report};
 use crate::gate::{Closed, Gate};
+use crate::karpenter::NodeClaim;
 use crate::policy::governing::Governing;
-use crate::rotation::fallback;
+use crate::rotation::{Decision, Next, fallback, pending};
 use crate::selection::Survey;
 
 impl Report {
@@ -37,6 +38,22 @@ impl Report {
             | Activity::RollingBack(_)
             | Activity::Draining(_)
             | Activity::Ending(_) => None,
+        }
+    }
+}
+
+impl Decision {
+    /// The same for a pool with a rotation in flight too, whose claims are `claims` after the writes of the decision have
+    /// landed: for who plays also what goes wrong.
+    #[must_use]
+    pub fn next_look(&self, claims: &[NodeClaim], now: Timestamp) -> Option<Timestamp> {
+        match (&self.report.activity, self.next) {
+            (Activity::Pending(name), _) => {
+                let claim = claims.iter().find(|claim| claim.metadata.name.as_ref() == Some(name))?;
+                pending::next_turn(self.report.policy.as_deref()?, claim, now)
+            }
+            (Activity::RollingBack(_), Next::After(wait)) => now.checked_add(wait).ok(),
+            _ => self.report.next_look(now),
         }
     }
 }
