@@ -8,7 +8,9 @@ pub(crate) mod exit;
 mod output;
 mod plan;
 mod run;
+mod simulate;
 mod source;
+mod text;
 pub(crate) mod version;
 
 use std::process::ExitCode;
@@ -36,6 +38,8 @@ enum Command {
     Check(check::Options),
     /// Tell which node is rotated when, from files or from a cluster, and what a policy would change.
     Plan(plan::Options),
+    /// Live through months of a made-up fleet in which things go wrong, under the policies of files.
+    Simulate(simulate::Options),
     /// List the marks and placeholders that no rotation owns, or with --all every trace on the cluster, and remove them with --apply.
     Cleanup(cleanup::Options),
     /// Print the CustomResourceDefinition of RotationPolicy, or bring the cluster's up to date.
@@ -56,6 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Run(options) => run::run(*options)?,
         Command::Check(options) => return check::run(&options),
         Command::Plan(options) => return plan::run(&options),
+        Command::Simulate(options) => return simulate::run(&options),
         Command::Cleanup(options) => return cleanup::run(&options),
         Command::Crd(options) => crd::run(&options)?,
         Command::Completion(options) => completion::run(&options)?,

@@ -12,6 +12,7 @@ pub mod fleet;
 mod many;
 mod report;
 mod summary;
+mod timeline;
 
 use noderotation_core::resolve::{PolicyEntry, resolve};
 
@@ -19,6 +20,7 @@ pub use fleet::Fleet;
 pub use many::{Distribution, Range, distribution};
 pub use report::{Attempt, End, Mode, NodeLife, Outcome, PoolReport, Report, Window};
 pub use summary::{Margins, Summary};
+pub use timeline::{Moment, timeline};
 
 /// Lives through a fleet under policies, from its start to its end: the same seed, the same life.
 #[must_use]

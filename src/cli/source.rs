@@ -16,6 +16,18 @@ pub(super) fn read_cluster(paths: &[PathBuf], recursive: bool) -> Manifest {
     read_into(Manifest::of_a_cluster(), paths, recursive)
 }
 
+/// The text of one file, or of `-`, which is standard input.
+pub(super) fn one_text(path: &Path) -> Result<String, String> {
+    let words = |error: String| format!("{}: {error}", path.display());
+    if path != Path::new("-") && std::fs::metadata(path).map_err(unreadable).map_err(words)?.is_dir() {
+        return Err(words("is a folder; write the path of one file".to_owned()));
+    }
+    match texts(path, false).map_err(words)?.pop() {
+        Some((_, text)) => text.map_err(words),
+        None => Err(words("is empty".to_owned())),
+    }
+}
+
 /// What is wrong where policies were to be found and there is none.
 pub(super) fn without_policy(paths: &[PathBuf]) -> String {
     let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();

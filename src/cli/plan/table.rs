@@ -11,6 +11,7 @@ use noderotation_core::policy::finding::Level;
 
 use super::difference::{Changed, Difference};
 use super::report::{Claim, EXPIRES, Line, Plan, Pool};
+use crate::cli::text::{columns, utc};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default();
@@ -201,26 +202,9 @@ fn summary(plan: &Plan) -> String {
     )
 }
 
-/// Columns as wide as their widest cell.
-fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    let count = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
 /// A Go duration for people, to the minute.
 fn rounded(text: &str) -> String {
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let seconds = parse(text).unwrap_or_default().as_secs();
     format!("{sign}{}", human(Duration::from_secs(seconds / 60 * 60)))
-}
-
-/// `2026-01-06 17:00`.
-fn utc(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M").to_string()
 }
