@@ -181,11 +181,18 @@ impl<'a> Play<'a> {
             let next = self.events.next_at().into_iter().chain(self.wake).min();
             let Some(at) = next.filter(|at| *at < self.fleet.end) else { break };
             self.now = self.now.max(at);
-            if self.wake.is_some_and(|wake| wake <= self.now) {
+            let mut looks = self.wake.is_some_and(|wake| wake <= self.now);
+            if looks {
                 self.wake = None;
             }
             while let Some(event) = self.events.pop(self.now) {
-                self.happen(&event);
+                if self.matters(event) {
+                    looks = true;
+                    self.happen(&event);
+                }
+            }
+            if !looks {
+                continue;
             }
             self.settle();
             match self.outages.operator_until(self.now) {
@@ -201,6 +208,22 @@ impl<'a> Play<'a> {
         let at = self.outages.everybody_until(at).unwrap_or(at);
         if at < self.fleet.end {
             self.events.push(at, event);
+        }
+    }
+
+    /// It is not about a node that is gone, or going, as the deadline of most nodes is when it comes.
+    fn matters(&self, event: Event) -> bool {
+        match event {
+            Event::Ready(number) | Event::LaunchFails(number) | Event::Expire(number) | Event::Idle(number) => {
+                self.bodies.get(&number).is_some_and(|body| !body.deleting)
+            }
+            Event::Gone(_)
+            | Event::Keep(_)
+            | Event::CycleBegins(_)
+            | Event::CycleEnds(_)
+            | Event::Freeze(_)
+            | Event::NewLead
+            | Event::Look => true,
         }
     }
 

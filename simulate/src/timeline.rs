@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::report::{Attempt, End, NodeLife, Outcome, PoolReport, Report};
 
 /// Something that has happened.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Moment<'a> {
     /// When.
     pub at: Timestamp,
@@ -25,7 +25,8 @@ pub struct Moment<'a> {
 #[must_use]
 pub fn timeline(report: &Report) -> Vec<Moment<'_>> {
     let mut moments: Vec<Moment<'_>> = report.pools.iter().flat_map(of_pool).collect();
-    moments.sort();
+    // Stable: what one follows from the other at the same instant stays in its order.
+    moments.sort_by_key(|moment| moment.at);
     moments
 }
 

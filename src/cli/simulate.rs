@@ -3,8 +3,6 @@
 mod progress;
 mod report;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
