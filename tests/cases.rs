@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const FLOOR: usize = 110;
 
 /// Where tests are.
-const FOLDERS: [&str; 10] = ["core", "cert", "manifest", "forecast", "webhook", "src", "e2e", "sim", "fuzz", "tests"];
+const FOLDERS: [&str; 11] = ["core", "cert", "manifest", "forecast", "simulate", "webhook", "src", "e2e", "sim", "fuzz", "tests"];
 
 type Area = (&'static str, &'static [(&'static str, &'static str)]);
 

@@ -17,10 +17,10 @@ fn read(file: impl AsRef<Path>) -> String {
 /// Directories of the member crates, the root package included.
 fn members() -> Vec<&'static str> {
     let manifest = read("Cargo.toml");
-    for member in ["core", "cert", "manifest", "forecast", "webhook", "sim", "e2e", "fuzz/properties"] {
+    for member in ["core", "cert", "manifest", "forecast", "simulate", "webhook", "sim", "e2e", "fuzz/properties"] {
         assert!(manifest.contains(&format!("\"{member}\"")), "{member} is not a member of the workspace");
     }
-    vec![".", "core", "cert", "manifest", "forecast", "webhook", "sim", "e2e", "fuzz/properties"]
+    vec![".", "core", "cert", "manifest", "forecast", "simulate", "webhook", "sim", "e2e", "fuzz/properties"]
 }
 
 fn sources() -> Vec<PathBuf> {

@@ -18,7 +18,7 @@ pub(crate) struct Codes {
 const UNREAD_CLUSTER: &str = "wrong use, or a cluster that cannot be read";
 
 /// All commands, in the order in which `--help` lists them.
-pub(crate) const TABLE: [Codes; 7] = [
+pub(crate) const TABLE: [Codes; 8] = [
     Codes {
         command: "run",
         meanings: [
@@ -41,6 +41,14 @@ pub(crate) const TABLE: [Codes; 7] = [
             Some("every node of now is rotated in time, as far as the horizon reaches"),
             Some("a node would expire by force, or a policy or a NodePool has faults"),
             Some("wrong use, or input or a cluster that cannot be read"),
+        ],
+    },
+    Codes {
+        command: "simulate",
+        meanings: [
+            Some("no node expires by force"),
+            Some("one does, or a policy has faults"),
+            Some("wrong use, or input that cannot be read"),
         ],
     },
     Codes {

@@ -20,21 +20,12 @@ use noderotation_simulate::{run_telling, timeline};
 
 use self::progress::Progress;
 use self::report::{Life, Simulation, Variant};
-use crate::cli::check::{instant, judge, write};
-use crate::cli::{Usage, duration, source};
+use crate::cli::check::{instant, judge};
+use crate::cli::{Usage, duration, exit, output, source};
 
 /// Flags of `simulate`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes: 0 no node expires by force, 1 one does, or a policy has faults, 2 wrong use or input that cannot be read.
-
-The same fleet, policies and seed come to the same, on any machine.
-
-Examples:
-  node-rotation-controller simulate --fleet fleet.yaml -f policy.yaml
-  node-rotation-controller simulate --fleet fleet.yaml -f policy.yaml --runs 100
-  node-rotation-controller simulate --fleet fleet.yaml --compare weekly.yaml nightly.yaml
-  node-rotation-controller simulate --fleet fleet.yaml -f policy.yaml -o timeline")]
+#[command(after_help = exit::help("simulate", MORE, EXAMPLES))]
 pub(crate) struct Options {
     /// File with the fleet and what happens to it; - is standard input.
     #[arg(long, value_name = "PATH")]
@@ -64,6 +55,14 @@ pub(crate) struct Options {
     #[arg(short, long, value_enum, default_value_t = Output::Table, value_name = "FORMAT")]
     output: Output,
 }
+
+const MORE: &str = "The same fleet, policies and seed come to the same, on any machine. docs/simulate.md describes the file of a fleet.";
+
+const EXAMPLES: &str = "\
+node-rotation-controller simulate --fleet fleet.yaml -f policy.yaml
+node-rotation-controller simulate --fleet fleet.yaml -f policy.yaml --runs 100
+node-rotation-controller simulate --fleet fleet.yaml --compare weekly.yaml nightly.yaml
+node-rotation-controller simulate --fleet fleet.yaml -f policy.yaml -o timeline";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Output {
@@ -107,7 +106,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         // Without a standard error there is nobody left to tell.
         let _untold = writeln!(stderr, "note: {line}");
     }
-    write(&text(options.output, &simulation)?)?;
+    output::write(&text(options.output, &simulation)?)?;
     Ok(if simulation.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
