@@ -54,6 +54,7 @@ unit: ## Run the tests that need no cluster.
 	@$(CARGO) test --locked --workspace --lib --bins --examples
 	@$(CARGO) test --locked --workspace --doc --quiet
 	@$(CARGO) test --locked -p noderotation-forecast --test parity
+	@$(CARGO) test --locked -p noderotation-simulate --test published
 	@$(CARGO) test --locked -p node-rotation-controller --test scripts
 	@$(CARGO) test --locked -p node-rotation-controller --test shell -- --show-output
 

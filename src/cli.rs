@@ -8,6 +8,7 @@ pub(crate) mod exit;
 mod output;
 mod plan;
 mod run;
+mod serve;
 mod simulate;
 mod source;
 mod text;

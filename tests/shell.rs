@@ -106,7 +106,7 @@ fn zsh_completes_command_lines() {
 fn every_shell_has_a_script_that_knows_every_command() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = completion(shell);
-        for command in ["run", "check", "plan", "cleanup", "crd", "completion", "version", "--recursive", "--kubeconfig"] {
+        for command in ["run", "check", "plan", "simulate", "cleanup", "crd", "completion", "version", "--recursive", "--kubeconfig"] {
             assert!(script.contains(command.trim_start_matches('-')), "the script for {shell} does not know {command}");
         }
     }

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use noderotation_core::annotation::{FREEZE, stamp};
-use noderotation_core::karpenter::{NodeClaimSpec, NodePool, NodePoolSpec, Template};
 use noderotation_core::resolve::Resolution;
 use noderotation_core::rotation::Memory;
 use noderotation_core::rotation::observation::{Observation, Settings};
@@ -93,7 +92,7 @@ pub(crate) fn live(fleet: &Fleet, plan: &PoolPlan, governing: Resolution, seed: 
 impl<'a> Play<'a> {
     fn new(fleet: &'a Fleet, plan: &'a PoolPlan, governing: Resolution, seed: u64, pace: Pace) -> Self {
         let observation = Observation {
-            pool: pool(plan),
+            pool: plan.object(),
             governing,
             claims: Vec::new(),
             nodes: Vec::new(),
@@ -259,20 +258,6 @@ impl<'a> Play<'a> {
             change(body);
         }
     }
-}
-
-fn pool(plan: &PoolPlan) -> NodePool {
-    let text = |duration: std::time::Duration| noderotation_core::duration::go_string(duration);
-    let spec = NodeClaimSpec {
-        expire_after: Some(plan.expire_after.map_or_else(|| "Never".to_owned(), text)),
-        termination_grace_period: plan.termination_grace_period.map(text),
-        ..NodeClaimSpec::default()
-    };
-    let nodes = plan.limit.map(|limit| ("nodes".to_owned(), k8s_openapi::apimachinery::pkg::api::resource::Quantity(limit.to_string())));
-    let spec = NodePoolSpec { template: Template { spec }, limits: nodes.into_iter().collect(), replicas: None };
-    let mut pool = NodePool::new(&plan.name, spec);
-    pool.metadata.labels = Some(plan.labels.clone());
-    pool
 }
 
 /// `at` and so long after it, or the last instant there is.

@@ -9,11 +9,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use noderotation_core::karpenter::{NodeClaimSpec, NodePool, NodePoolSpec, Template};
 
 pub use read::{Times, read};
 
 /// More nodes than in any cluster; beyond that a number is a slip of the pen.
 pub const MOST_NODES: u64 = 1_000_000;
+/// Longer than anybody plans ahead; beyond that a date is a slip of the pen.
+pub const MOST_YEARS: i64 = 100;
 /// More changes of size than anybody reads about.
 pub const MOST_CYCLES: u64 = 1_000_000;
 
@@ -173,6 +177,24 @@ impl Spread {
             (None, None) => 0,
         };
         Duration::from_secs(seconds)
+    }
+}
+
+impl PoolPlan {
+    /// The NodePool, as Karpenter has it.
+    #[must_use]
+    pub fn object(&self) -> NodePool {
+        let text = noderotation_core::duration::go_string;
+        let spec = NodeClaimSpec {
+            expire_after: Some(self.expire_after.map_or_else(|| "Never".to_owned(), text)),
+            termination_grace_period: self.termination_grace_period.map(text),
+            ..NodeClaimSpec::default()
+        };
+        let nodes = self.limit.map(|limit| ("nodes".to_owned(), Quantity(limit.to_string())));
+        let spec = NodePoolSpec { template: Template { spec }, limits: nodes.into_iter().collect(), replicas: None };
+        let mut pool = NodePool::new(&self.name, spec);
+        pool.metadata.labels = Some(self.labels.clone());
+        pool
     }
 }
 

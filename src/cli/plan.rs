@@ -1,13 +1,13 @@
 //! `plan`: which node is rotated when, from files or from a cluster, before it happens.
 
-mod build;
+pub(super) mod build;
 mod calendar;
-mod difference;
+pub(super) mod difference;
 mod formula;
 mod input;
 mod live;
 mod look;
-mod report;
+pub(super) mod report;
 mod serve;
 mod table;
 
@@ -55,9 +55,9 @@ pub(crate) struct Options {
     /// How the answer is written.
     #[arg(short, long, value_enum, default_value_t = Output::Table, value_name = "FORMAT")]
     output: Output,
-    /// Serve a page at this address of this machine that draws the plan of the files, and in which they can be edited without
+    /// Serve a page at this address of this machine that draws what comes of the files, and in which they can be edited without
     /// being written; without an address at any free port.
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", value_parser = serve::address,
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", value_parser = crate::cli::serve::address,
         requires = "filenames", conflicts_with_all = ["policies", "pool", "output"])]
     serve: Option<SocketAddr>,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::assets::Asset;
-use super::{Calculation, Desk, Fault, Hosts, Look, Texts};
+use super::{Calculation, Desk, Fault, Hosts, Look, Subject, Texts};
 
 /// Bytes of what is sent in.
 pub(super) const LARGEST: usize = 8 << 20;
@@ -37,13 +37,13 @@ pub(crate) fn viewer(look: Look, desk: Desk) -> Router {
         let (look, desk) = (Arc::clone(&look), desk);
         move || async move { told(&desk, move || look()).await }
     };
-    let start = || async { of_json(StatusCode::OK, &json!({"edit": false})) };
+    let start = || async { of_json(StatusCode::OK, &json!({"edit": false, "subject": Subject::Plan})) };
     with_files(Router::new().route("/ui/plan.json", get(plan)).route("/ui/start.json", get(start)))
 }
 
 /// The page in which `texts` are edited and drawn anew, at `/ui/`, for whoever asks by one of `hosts`.
-pub(crate) fn editor(texts: Texts, calculation: Calculation, desk: Desk, hosts: Hosts) -> Router {
-    let start = json!({"edit": true, "policy": texts.policy, "fleet": texts.fleet});
+pub(crate) fn editor(subject: Subject, texts: Texts, calculation: Calculation, desk: Desk, hosts: Hosts) -> Router {
+    let start = json!({"edit": true, "subject": subject, "policy": texts.policy, "fleet": texts.fleet});
     let (first, first_desk, again) = (Arc::clone(&calculation), desk.clone(), calculation);
     let plan = move || async move { told(&first_desk, move || first(&texts)).await };
     let calculate = move |request: Request| async move {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use super::routes::LARGEST;
-use super::{Desk, Fault, Hosts, Texts, editor, viewer};
+use super::{Desk, Fault, Hosts, Subject, Texts, editor, viewer};
 
 const HOST: &str = "127.0.0.1:8080";
 
@@ -26,7 +26,7 @@ fn page() -> Router {
         "bad" => Err(vec![Fault::new("one"), Fault { at: Some("policy:1:1".to_owned()), ..Fault::new("two") }]),
         _ => Ok(json!({"drawn": texts})),
     });
-    editor(given, calculation, desk(), Hosts::of(HOST.parse().unwrap()))
+    editor(Subject::Plan, given, calculation, desk(), Hosts::of(HOST.parse().unwrap()))
 }
 
 fn request(method: &str, path: &str) -> axum::http::request::Builder {

@@ -27,17 +27,16 @@ const WIDTHS = [1280, 390];
 const THEMES = ["light", "dark"];
 
 let server;
-let other;
+const others = [];
 let base;
 let folder;
 let context;
 let page;
 let complaints;
 
-/** Starts the program over some files, as of a time, and gives its address. */
-async function serve(files, at) {
-  const flags = files.flatMap((file) => ["-f", file]);
-  const started = spawn(process.env.OPERATOR, ["plan", ...flags, "--at", at, "--serve"], {
+/** Starts the program, and gives its address. */
+async function serve(flags) {
+  const started = spawn(process.env.OPERATOR, [...flags, "--serve"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   for await (const line of createInterface({ input: started.stdout })) {
@@ -46,8 +45,14 @@ async function serve(files, at) {
   throw new Error("the program has ended without an address");
 }
 
+/** The plan of some files as of a time. */
+function plan(files, at) {
+  return ["plan", ...files.flatMap((file) => ["-f", file]), "--at", at];
+}
+
 before(async () => {
-  ({ started: server, address: base } = await serve(["examples/weekly.yaml", "docs/plan/cluster.yaml"], "2026-12-02T00:00:00Z"));
+  const files = ["examples/weekly.yaml", "docs/plan/cluster.yaml"];
+  ({ started: server, address: base } = await serve(plan(files, "2026-12-02T00:00:00Z")));
   folder = await mkdtemp(join(tmpdir(), "page-"));
   context = await chromium.launchPersistentContext(folder, {
     executablePath: process.env.CHROMIUM, headless: true, args: FLAGS, timezoneId: "Europe/Berlin", locale: "en-GB",
@@ -58,7 +63,7 @@ before(async () => {
 after(async () => {
   await context?.close();
   server?.kill();
-  other?.kill();
+  others.forEach((other) => other.kill());
   if (folder) {
     await rm(folder, { recursive: true, force: true });
   }
@@ -227,8 +232,9 @@ test("a name in the cluster that is markup stays a name", async () => {
 
 test("a cluster with everything in it is drawn, and can be used by everybody", async () => {
   const folder = "tests/scripts/plan";
-  const { started, address } = await serve([`${folder}/policies.yaml`, `${folder}/cluster.json`], "2026-01-05T12:00:00Z");
-  other = started;
+  const files = [`${folder}/policies.yaml`, `${folder}/cluster.json`];
+  const { started, address } = await serve(plan(files, "2026-01-05T12:00:00Z"));
+  others.push(started);
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.goto(address);
   await page.locator("#plan[aria-busy=false] svg").first().waitFor();
@@ -245,6 +251,39 @@ test("a cluster with everything in it is drawn, and can be used by everybody", a
   await page.getByRole("combobox", { name: "NodePool" }).selectOption("full");
   assert.deepEqual(await page.locator("main h2").allTextContents(), ["NodePool full"]);
   assert.deepEqual(complaints.filter((text) => !text.startsWith(`asked ${address.split("/ui")[0]}`)), []);
+});
+
+test("a simulated life is drawn, and follows what is edited", async () => {
+  const flags = ["simulate", "--fleet", "docs/simulate/batch.yaml", "-f", "docs/simulate/batch-short.yaml"];
+  const { started, address } = await serve(flags);
+  others.push(started);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.goto(address);
+  await page.locator("#plan[aria-busy=false] svg").first().waitFor();
+  const told = () => page.locator("#as-of").textContent();
+  assert.match(await told(), /^From Mon 2026-01-05 00:00 to .* 28 nodes are rotated, 20 expire by force/);
+  assert.equal((await calendar())[0], "Wed 2026-01-14 02:00 | api-00001 | surge | 4d20h53m");
+  for (const sign of [".surge", ".expires", ".off"]) {
+    assert.ok(await page.locator(`svg.timeline ${sign}`).count() > 0, `${sign} is not drawn`);
+  }
+  const off = page.locator("svg [role=option]").filter({ hasText: "called off" }).first();
+  await off.hover();
+  assert.match(await page.getByRole("status").textContent(), /called off, .* Over at /);
+  assert.deepEqual(await violations(), []);
+  await page.screenshot({ path: join(process.env.SCREENSHOTS, "simulation.png") });
+  const policy = page.getByLabel("RotationPolicies");
+  await policy.fill((await policy.inputValue()).replace("02:30", "06:00"));
+  await page.locator("svg .expires").first().waitFor({ state: "detached" });
+  assert.match(await told(), /84 nodes are rotated, 0 expire by force/);
+  const fleet = page.getByLabel("Fleet:");
+  await fleet.fill((await fleet.inputValue()).replace("336h", "14d").replace("2026-03-02", "2025-03-02"));
+  const faults = page.getByRole("alert").locator("li");
+  await faults.first().waitFor();
+  assert.equal(await faults.count(), 2);
+  await faults.first().getByRole("button").click();
+  assert.equal(await fleet.evaluate((area) => area === document.activeElement), true);
+  const own = (text) => text.startsWith(`asked ${address.split("/ui")[0]}`) || text.includes("422");
+  assert.deepEqual(complaints.filter((text) => !own(text)), []);
 });
 
 test("where nothing may be edited there is nothing to edit", async () => {

@@ -104,7 +104,7 @@ fn the_context_has_the_whole_program_and_of_the_rest_what_cargo_wants() {
     for member in members {
         assert!(has(&format!("{member}/Cargo.toml")) && has(&format!("{member}/src/lib.rs")), "of {member} the context has too little");
     }
-    let program = ["core", "cert", "manifest", "forecast", "webhook"];
+    let program = ["core", "cert", "manifest", "forecast", "simulate", "webhook"];
     for part in program.map(|part| format!("{part}/src")).iter().map(String::as_str).chain(["src"]) {
         let all = context::files(&repository::path(part), "").unwrap();
         assert!(all.len() > 3 && all.iter().all(|file| has(&format!("{part}/{file}"))), "of {part} something is left out");

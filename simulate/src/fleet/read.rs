@@ -9,20 +9,22 @@ use noderotation_core::policy::reader::{Field, Reader, Zero};
 use serde_json::Value;
 
 use super::reader::{chance, count, instant, known, required_count, spread};
-use super::{Births, Blocked, Cycle, Fleet, MOST_CYCLES, MOST_NODES, Outage, PoolPlan, Scale, Spell, Spread, Who};
+use super::{Births, Blocked, Cycle, Fleet, MOST_CYCLES, MOST_NODES, MOST_YEARS, Outage, PoolPlan, Scale, Spell, Spread, Who};
 
 const PROVISIONING: Duration = Duration::from_secs(5 * 60);
 const DRAIN: Duration = Duration::from_secs(10 * 60);
 const BLOCKED: Duration = Duration::from_secs(3600);
 const CONSOLIDATE_AFTER: Duration = Duration::from_secs(60);
+/// Nodes that live for no time at all would never come to an end.
+const SHORTEST_LIFE: Duration = Duration::from_secs(60);
 
 /// When it happens, if that is not what the file says.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
     /// The start.
     pub start: Option<Timestamp>,
-    /// How long after it the end is.
-    pub length: Option<Duration>,
+    /// The end.
+    pub end: Option<Timestamp>,
 }
 
 /// Reads a fleet.
@@ -41,14 +43,13 @@ fn fleet(reader: &mut Reader, root: &Field<'_>, times: Times) -> Option<Fleet> {
     reader.object(root)?;
     known(reader, root, &["start", "end", "pools", "droughts", "freezes", "outages"]);
     let start = times.start.map_or_else(|| instant(reader, &root.child("start")), Some);
-    let end = match times.length {
-        Some(length) => start.map(|start| start.saturating_add(length).unwrap_or(Timestamp::MAX)),
-        None => instant(reader, &root.child("end")),
-    };
+    let end = times.end.map_or_else(|| instant(reader, &root.child("end")), Some);
     if let (Some(start), Some(end)) = (start, end)
-        && end <= start
+        && let Some(words) = impossible(start, end)
     {
-        reader.fault(FaultCode::Invalid, &root.child("end"), &format!("is not after the start, {start}; write a later instant"));
+        // Of what stands elsewhere the file has no place.
+        let (field, value) = if times.end.is_some() { ("--end", end.to_string().into()) } else { ("end", root.child("end").value.clone()) };
+        reader.faults.push(Fault::of(FaultCode::Invalid, field, &value, &words));
     }
     let pools = pools(reader, &root.child("pools"), start.zip(end));
     let names: BTreeSet<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
@@ -56,6 +57,15 @@ fn fleet(reader: &mut Reader, root: &Field<'_>, times: Times) -> Option<Fleet> {
     let freezes = spells(reader, &root.child("freezes"), &names);
     let outages = outages(reader, &root.child("outages"));
     Some(Fleet { start: start?, end: end?, pools, droughts, freezes, outages })
+}
+
+/// Why nobody can live from the one instant to the other.
+fn impossible(start: Timestamp, end: Timestamp) -> Option<String> {
+    if end <= start {
+        return Some(format!("is not after the start, {start}; write a later instant"));
+    }
+    let long = end.duration_since(start).as_hours() > MOST_YEARS * 366 * 24;
+    long.then(|| format!("is more than {MOST_YEARS} years after the start, {start}; write an earlier instant"))
 }
 
 fn pools(reader: &mut Reader, field: &Field<'_>, times: Option<(Timestamp, Timestamp)>) -> Vec<PoolPlan> {
@@ -111,11 +121,15 @@ fn pool(reader: &mut Reader, item: &Field<'_>, times: Option<(Timestamp, Timesta
         reader.faults.push(Fault::missing(&expire_after.path, "write a duration, for example 336h, or Never"));
     }
     let never = expire_after.value.as_str() == Some("Never");
+    let length = if never { None } else { reader.duration(&expire_after, "336h", Zero::Refused) };
+    if length.is_some_and(|length| length < SHORTEST_LIFE) {
+        reader.fault(FaultCode::Invalid, &expire_after, "is shorter than the start of a node; write at least 1m");
+    }
     let grace = reader.duration(&item.child("terminationGracePeriod"), "1h", Zero::Refused);
     Some(PoolPlan {
         name: reader.text(&name, "api").unwrap_or_default().to_owned(),
         labels: labels(reader, &item.child("labels")),
-        expire_after: if never { None } else { reader.duration(&expire_after, "336h", Zero::Refused) },
+        expire_after: length,
         termination_grace_period: grace,
         limit: count(reader, &item.child("limit"), 0, MOST_NODES),
         nodes: births(reader, &item.child("nodes")),

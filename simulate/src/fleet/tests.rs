@@ -21,7 +21,7 @@ fn a_small_fleet_is_read_with_what_it_leaves_out() {
     let fleet = read(&good(), Times::default()).unwrap();
     let pool = &fleet.pools[0];
     assert_eq!((pool.nodes[0].count, pool.provisioning.at(500_000).as_secs(), pool.drain.at(0).as_secs()), (50, 300, 600));
-    let times = Times { start: "2026-06-01T00:00:00Z".parse().ok(), length: Some(Duration::from_secs(3600)) };
+    let times = Times { start: "2026-06-01T00:00:00Z".parse().ok(), end: "2026-06-01T01:00:00Z".parse().ok() };
     let fleet = read(&good(), times).unwrap();
     assert_eq!((fleet.start.to_string().as_str(), fleet.end.to_string().as_str()), ("2026-06-01T00:00:00Z", "2026-06-01T01:00:00Z"));
 }
@@ -47,6 +47,12 @@ fn what_cannot_be_is_told_with_its_field_and_what_to_write_instead() {
             json!("2025-01-01T00:00:00Z"),
             "end: \"2025-01-01T00:00:00Z\" is not after the start, 2026-01-01T00:00:00Z; write a later instant",
         ),
+        (
+            "/end",
+            json!("2226-01-01T00:00:00Z"),
+            "end: \"2226-01-01T00:00:00Z\" is more than 100 years after the start, 2026-01-01T00:00:00Z; write an earlier instant",
+        ),
+        ("/pools/0/expireAfter", json!("1ns"), "pools[0].expireAfter: \"1ns\" is shorter than the start of a node; write at least 1m"),
         ("/start", json!("yesterday"), "start: \"yesterday\" is not an instant; write for example 2026-01-01T00:00:00Z"),
         ("/end", json!(null), "end: is required; write an instant, for example 2026-01-01T00:00:00Z"),
         ("/pools", json!([]), "pools: is required; write at least one pool with a name and nodes"),

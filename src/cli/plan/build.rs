@@ -16,7 +16,7 @@ use super::formula::formulas;
 use super::report::{Claim, EXPIRES, Gate, Line, Pool, Refused, Window};
 
 /// Openings that are told of a pool: some weeks of the densest schedule that is of use.
-const WINDOWS: usize = 1_000;
+pub(in crate::cli) const WINDOWS: usize = 1_000;
 
 /// What is told of one pool.
 pub(super) fn pool(
@@ -69,7 +69,7 @@ pub(super) fn refused(verdict: &Verdict) -> Vec<Refused> {
 }
 
 /// Why this policy governs, or none does.
-fn why(governing: &Resolution, pool: &NodePool, policies: &[PolicyEntry]) -> String {
+pub(in crate::cli) fn why(governing: &Resolution, pool: &NodePool, policies: &[PolicyEntry]) -> String {
     let winner = match governing {
         Resolution::Governed(winner) => winner,
         Resolution::Conflict { message, .. } | Resolution::Invalid { message, .. } => return message.clone(),
@@ -159,7 +159,7 @@ fn line(entry: Entry, governing: Option<&Governing>) -> Line {
 }
 
 /// On the clock of the window that is open then, or else of the policy's first.
-fn local(at: Timestamp, governing: Option<&Governing>) -> (String, String) {
+pub(in crate::cli) fn local(at: Timestamp, governing: Option<&Governing>) -> (String, String) {
     let entries = governing.map(|governing| governing.windows.entries()).unwrap_or_default();
     let entry = entries.iter().find(|entry| entry.contains(at)).or_else(|| entries.first());
     let zone = entry.map_or(TimeZone::UTC, |entry| entry.zone.clone());

@@ -9,46 +9,46 @@ use super::report::{EXPIRES, Line, Pool};
 /// Before and after.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Difference {
+pub(in crate::cli) struct Difference {
     /// Pools of which something changes, by name.
-    pub(super) pools: Vec<Changed>,
+    pub(in crate::cli) pools: Vec<Changed>,
     /// Nodes that are there now and expire by force, before.
-    pub(super) expiries_before: usize,
+    pub(in crate::cli) expiries_before: usize,
     /// The same after.
-    pub(super) expiries_after: usize,
+    pub(in crate::cli) expiries_after: usize,
 }
 
 /// A pool of which something changes.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Changed {
+pub(in crate::cli) struct Changed {
     /// Its name.
-    pub(super) name: String,
+    pub(in crate::cli) name: String,
     /// Who governs it before; absent for nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) governed_before: Option<String>,
+    pub(in crate::cli) governed_before: Option<String>,
     /// Who governs it after.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) governed_after: Option<String>,
+    pub(in crate::cli) governed_after: Option<String>,
     /// NodeClaims that come to another end, by name.
-    pub(super) claims: Vec<Change>,
+    pub(in crate::cli) claims: Vec<Change>,
 }
 
 /// The end of one node, before and after.
 #[derive(Debug, Serialize)]
-pub(super) struct Change {
+pub(in crate::cli) struct Change {
     /// Its NodeClaim.
-    pub(super) claim: String,
+    pub(in crate::cli) claim: String,
     /// Absent where none was in sight.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) before: Option<Line>,
+    pub(in crate::cli) before: Option<Line>,
     /// The same.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) after: Option<Line>,
+    pub(in crate::cli) after: Option<Line>,
 }
 
 /// Compares two plans for the same pools.
-pub(super) fn between(before: &[Pool], after: &[Pool]) -> Difference {
+pub(in crate::cli) fn between(before: &[Pool], after: &[Pool]) -> Difference {
     let expiries = |pools: &[Pool]| present(pools).filter(|line| line.how == EXPIRES).count();
     let pairs = before.iter().zip(after);
     Difference {

@@ -9,171 +9,171 @@ use super::difference::Difference;
 /// The whole plan.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Plan {
+pub(in crate::cli) struct Plan {
     /// As of when.
-    pub(super) at: Timestamp,
+    pub(in crate::cli) at: Timestamp,
     /// Nothing that would begin later is told.
-    pub(super) until: Timestamp,
+    pub(in crate::cli) until: Timestamp,
     /// What a policy that was given would change.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) difference: Option<Difference>,
+    pub(in crate::cli) difference: Option<Difference>,
     /// Policies that the API server would refuse, and that govern nothing.
-    pub(super) refused: Vec<Refused>,
+    pub(in crate::cli) refused: Vec<Refused>,
     /// One a pool, by name.
-    pub(super) pools: Vec<Pool>,
+    pub(in crate::cli) pools: Vec<Pool>,
     /// What was assumed or passed over.
-    pub(super) notes: Vec<String>,
+    pub(in crate::cli) notes: Vec<String>,
 }
 
 /// A policy with faults.
 #[derive(Debug, Serialize)]
-pub(super) struct Refused {
+pub(in crate::cli) struct Refused {
     /// Its name.
-    pub(super) name: String,
+    pub(in crate::cli) name: String,
     /// Why.
-    pub(super) faults: Vec<FaultReport>,
+    pub(in crate::cli) faults: Vec<FaultReport>,
 }
 
 /// One pool.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Pool {
+pub(in crate::cli) struct Pool {
     /// Its name.
-    pub(super) name: String,
+    pub(in crate::cli) name: String,
     /// The policy that governs it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) governed_by: Option<String>,
+    pub(in crate::cli) governed_by: Option<String>,
     /// Why it is that one, or none.
-    pub(super) why: String,
+    pub(in crate::cli) why: String,
     /// What it is doing, or what keeps it from rotating, in a word.
-    pub(super) state: String,
+    pub(in crate::cli) state: String,
     /// The same in a sentence.
-    pub(super) sentence: String,
+    pub(in crate::cli) sentence: String,
     /// The gates of a start.
-    pub(super) gates: Vec<Gate>,
+    pub(in crate::cli) gates: Vec<Gate>,
     /// Durations of its template that cannot be read.
-    pub(super) faults: Vec<FaultReport>,
+    pub(in crate::cli) faults: Vec<FaultReport>,
     /// What its schedule cannot do, or can barely do.
-    pub(super) findings: Vec<FindingReport>,
+    pub(in crate::cli) findings: Vec<FindingReport>,
     /// What follows from policy and pool.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) derived: Option<DerivedReport>,
+    pub(in crate::cli) derived: Option<DerivedReport>,
     /// How it follows.
-    pub(super) formulas: Vec<Formula>,
+    pub(in crate::cli) formulas: Vec<Formula>,
     /// Its NodeClaims, by deadline.
-    pub(super) claims: Vec<Claim>,
+    pub(in crate::cli) claims: Vec<Claim>,
     /// How they come to their ends, in this order.
-    pub(super) calendar: Vec<Line>,
+    pub(in crate::cli) calendar: Vec<Line>,
     /// Openings that go by unused although NodeClaims are due.
-    pub(super) missed_windows: Vec<Timestamp>,
+    pub(in crate::cli) missed_windows: Vec<Timestamp>,
     /// Nothing is told of what comes later: its nodes come and go too often.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ends_at: Option<Timestamp>,
+    pub(in crate::cli) ends_at: Option<Timestamp>,
     /// When rotations may start, in order: those of the horizon, at most a thousand.
-    pub(super) windows: Vec<Window>,
+    pub(in crate::cli) windows: Vec<Window>,
     /// When its last rotation ended, as the NodePool tells.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) last_rotation_at: Option<Timestamp>,
+    pub(in crate::cli) last_rotation_at: Option<Timestamp>,
 }
 
 /// One opening.
 #[derive(Debug, Serialize)]
-pub(super) struct Window {
+pub(in crate::cli) struct Window {
     /// When it opens; one that is open already begins with the plan.
-    pub(super) open: Timestamp,
+    pub(in crate::cli) open: Timestamp,
     /// When it closes.
-    pub(super) close: Timestamp,
+    pub(in crate::cli) close: Timestamp,
 }
 
 /// One gate.
 #[derive(Debug, Serialize)]
-pub(super) struct Gate {
+pub(in crate::cli) struct Gate {
     /// Its name.
-    pub(super) gate: &'static str,
+    pub(in crate::cli) gate: &'static str,
     /// It lets a rotation start.
-    pub(super) open: bool,
+    pub(in crate::cli) open: bool,
     /// When it opens by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) until: Option<Timestamp>,
+    pub(in crate::cli) until: Option<Timestamp>,
 }
 
 /// One value with its operands.
 #[derive(Debug, Serialize)]
-pub(super) struct Formula {
+pub(in crate::cli) struct Formula {
     /// What it is.
-    pub(super) name: &'static str,
+    pub(in crate::cli) name: &'static str,
     /// `2 × 4d + 15m + 1h + 2m = 8d1h17m`.
-    pub(super) formula: String,
+    pub(in crate::cli) formula: String,
 }
 
 /// One NodeClaim as it is now.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Claim {
+pub(in crate::cli) struct Claim {
     /// Its name.
-    pub(super) name: String,
+    pub(in crate::cli) name: String,
     /// Its Node.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) node: Option<String>,
+    pub(in crate::cli) node: Option<String>,
     /// When it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) created: Option<Timestamp>,
+    pub(in crate::cli) created: Option<Timestamp>,
     /// How old it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) age: Option<String>,
+    pub(in crate::cli) age: Option<String>,
     /// From when on it is due; absent for never.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) due: Option<Timestamp>,
+    pub(in crate::cli) due: Option<Timestamp>,
     /// When Karpenter deletes it by force; absent for never.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) deadline: Option<Timestamp>,
+    pub(in crate::cli) deadline: Option<Timestamp>,
     /// What selection makes of it, in a word.
-    pub(super) bucket: String,
+    pub(in crate::cli) bucket: String,
     /// The same in a sentence.
-    pub(super) reason: &'static str,
+    pub(in crate::cli) reason: &'static str,
     /// PodDisruptionBudgets that allow no eviction from its Node now.
-    pub(super) held_by_budgets: Vec<String>,
+    pub(in crate::cli) held_by_budgets: Vec<String>,
     /// Pods of its Node that ask not to be disrupted.
-    pub(super) held_by_pods: Vec<String>,
+    pub(in crate::cli) held_by_pods: Vec<String>,
 }
 
 /// The end of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Line {
+pub(in crate::cli) struct Line {
     /// Its NodeClaim.
-    pub(super) claim: String,
+    pub(in crate::cli) claim: String,
     /// Its Node.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) node: Option<String>,
+    pub(in crate::cli) node: Option<String>,
     /// It came in the place of one that is there now.
-    pub(super) successor: bool,
+    pub(in crate::cli) successor: bool,
     /// `surge`, `surge into free room`, `fallback`, `expires`.
-    pub(super) how: &'static str,
+    pub(in crate::cli) how: &'static str,
     /// When its rotation begins, or it expires.
-    pub(super) start: Timestamp,
+    pub(in crate::cli) start: Timestamp,
     /// When its drain begins.
-    pub(super) drain: Timestamp,
+    pub(in crate::cli) drain: Timestamp,
     /// When it is expected to be gone.
-    pub(super) end: Timestamp,
+    pub(in crate::cli) end: Timestamp,
     /// When Karpenter would delete it by force.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) deadline: Option<Timestamp>,
+    pub(in crate::cli) deadline: Option<Timestamp>,
     /// From the begin of the drain to the deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) margin: Option<String>,
+    pub(in crate::cli) margin: Option<String>,
     /// The start on the clock of the window, `Wed 2026-01-07 02:00`.
-    pub(super) local_start: String,
+    pub(in crate::cli) local_start: String,
     /// The zone of that clock.
-    pub(super) timezone: String,
+    pub(in crate::cli) timezone: String,
 }
 
 /// How a node that no rotation reaches in time ends.
-pub(super) const EXPIRES: &str = "expires";
+pub(in crate::cli) const EXPIRES: &str = "expires";
 
 impl Plan {
     /// No policy is refused, no duration unreadable, and no node that is there now expires by force.
-    pub(super) fn is_well(&self) -> bool {
+    pub(in crate::cli) fn is_well(&self) -> bool {
         let expires = |pool: &Pool| pool.calendar.iter().any(|line| line.how == EXPIRES && !line.successor);
         self.refused.is_empty() && !self.pools.iter().any(|pool| expires(pool) || !pool.faults.is_empty())
     }

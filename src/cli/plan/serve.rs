@@ -5,32 +5,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use jiff::Timestamp;
 use noderotation_core::check::Strictness;
 use noderotation_manifest::Manifest;
 use serde_json::Value;
-use tokio::net::TcpListener;
 
 use super::input::Input;
 use super::report::Plan;
 use super::{Options, refuse};
 use crate::cli::check::judge;
-use crate::cli::{on_cluster, output, source};
-use crate::ui::{Desk, Fault, Hosts, Texts, editor};
-
-/// Nobody waits longer for a picture.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// An address of this machine alone.
-pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
-    let address: SocketAddr =
-        text.parse().map_err(|_| format!("{text:?} is not an address with a port; write 127.0.0.1:0 for any free port"))?;
-    if address.ip().is_loopback() {
-        return Ok(address);
-    }
-    Err(format!("{text:?} is not of this machine alone; write 127.0.0.1:{}, and forward that port for others", address.port()))
-}
+use crate::cli::serve::{self, joined};
+use crate::cli::source;
+use crate::ui::{Fault, Subject, Texts};
 
 /// Serves until the process is ended.
 ///
@@ -43,14 +29,7 @@ pub(super) fn run(options: &Options, address: SocketAddr) -> anyhow::Result<Exit
     };
     let (at, horizon) = (options.at, options.horizon);
     let calculation = Arc::new(move |texts: &Texts| answer(texts, at.unwrap_or_else(Timestamp::now), horizon));
-    on_cluster(async {
-        let listener = TcpListener::bind(address).await.with_context(|| format!("listening on --serve {address}"))?;
-        let address = listener.local_addr().context("asking for the port")?;
-        output::write(&format!("open http://{address}/ui/ in a browser; Ctrl-C ends it\n"))?;
-        let router = editor(texts, calculation, Desk::new(PATIENCE), Hosts::of(address));
-        axum::serve(listener, router).await.context("serving the page")?;
-        Ok(ExitCode::SUCCESS)
-    })?
+    serve::run(address, Subject::Plan, texts, calculation)
 }
 
 /// What is to be edited: files that have nothing but policies, and everything else.
@@ -69,8 +48,7 @@ fn texts(options: &Options) -> Result<Texts, Vec<String>> {
         }
         errors.append(&mut manifest.errors);
     }
-    let joined = |texts: Vec<String>| texts.iter().map(|text| text.trim_end()).collect::<Vec<_>>().join("\n---\n") + "\n";
-    if errors.is_empty() { Ok(Texts { policy: joined(policy), fleet: joined(fleet) }) } else { Err(errors) }
+    if errors.is_empty() { Ok(Texts { policy: joined(&policy), fleet: joined(&fleet) }) } else { Err(errors) }
 }
 
 /// Without what a server has put in and nobody edits.
@@ -90,10 +68,10 @@ fn answer(texts: &Texts, at: Timestamp, horizon: Duration) -> Result<Value, Vec<
     let mut manifest = Manifest::of_a_cluster();
     manifest.add("cluster", &texts.fleet);
     manifest.add("policy", &texts.policy);
-    let mut faults: Vec<Fault> = manifest.errors.iter().map(|line| located(line)).collect();
+    let mut faults: Vec<Fault> = manifest.errors.iter().map(|line| Fault::located(line)).collect();
     let verdict = judge(&manifest, Strictness::default(), at);
     let refused = verdict.policies.into_iter().filter(|policy| !policy.accepted).flat_map(|policy| policy.faults);
-    faults.extend(refused.map(|fault| Fault { at: fault.at, field: fault.field, message: fault.message }));
+    faults.extend(refused.map(Fault::from));
     if manifest.pools.is_empty() && faults.is_empty() {
         let message = "there is no NodePool of karpenter.sh/v1, and so nothing to plan; write one";
         faults.push(Fault { at: Some("cluster:1:1".to_owned()), message: message.to_owned(), ..Fault::default() });
@@ -108,14 +86,6 @@ fn answer(texts: &Texts, at: Timestamp, horizon: Duration) -> Result<Value, Vec<
 /// A plan as the page reads it.
 pub(super) fn told(plan: &Plan) -> Result<Value, Vec<Fault>> {
     serde_json::to_value(plan).map_err(|error| vec![Fault::new(format!("the plan cannot be written as JSON: {error}"))])
-}
-
-/// `policy:7:5: words` with its place apart.
-fn located(line: &str) -> Fault {
-    match line.split_once(": ") {
-        Some((at, message)) if at.contains(':') => Fault { at: Some(at.to_owned()), message: message.to_owned(), ..Fault::default() },
-        _ => Fault::new(line),
-    }
 }
 
 #[cfg(test)]
@@ -152,16 +122,5 @@ mod tests {
     fn a_cluster_without_a_pool_is_a_fault() {
         let faults = ask(POLICY, "").unwrap_err();
         assert!(faults[0].message.starts_with("there is no NodePool"), "{faults:?}");
-    }
-
-    #[test]
-    fn only_this_machine_is_served() {
-        for text in ["127.0.0.1:0", "[::1]:8080", "127.0.0.2:1"] {
-            assert!(address(text).is_ok(), "{text}");
-        }
-        for (text, words) in [("0.0.0.0:80", "not of this machine alone; write 127.0.0.1:80"), (":80", "not an address"), ("a", "not an")] {
-            let refusal = address(text).unwrap_err();
-            assert!(refusal.contains(words), "{refusal}");
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use noderotation_core::duration::human;
-use noderotation_simulate::{Distribution, Report, Summary, timeline as moments};
+use noderotation_simulate::{Distribution, Margins, Report, Summary, timeline as moments};
 
 use super::report::{Simulation, Variant};
 use crate::cli::text::{columns, utc};
@@ -12,27 +12,36 @@ use crate::cli::text::{columns, utc};
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default();
 
-/// Figures that are counts.
-type Count = (&'static str, fn(&Summary) -> String);
+/// A figure of a life.
+pub(super) struct Row {
+    /// What it is; indented if it is a part of the one above.
+    pub(super) name: &'static str,
+    /// As people write it.
+    pub(super) figure: fn(&Summary) -> String,
+}
 
-const FIGURES: [Count; 17] = [
-    ("nodes that there were", |life| life.nodes.to_string()),
-    ("forced expiries", |life| life.forced_expiries.to_string()),
-    ("rotated", |life| life.rotated.to_string()),
-    ("  a new node first", |life| life.by_surge.to_string()),
-    ("  into free room", |life| life.into_free_room.to_string()),
-    ("  by fallback", |life| life.by_fallback.to_string()),
-    ("failed attempts", |life| life.failed_attempts.to_string()),
-    ("overtaken by Karpenter", |life| life.overtaken_attempts.to_string()),
-    ("otherwise called off", |life| life.called_off_attempts.to_string()),
-    ("under way at the end", |life| life.unfinished.to_string()),
-    ("longest queue", |life| life.longest_queue.to_string()),
-    ("windows", |life| life.windows.to_string()),
-    ("windows missed", |life| life.missed_windows.to_string()),
-    ("least margin", |life| life.margins.map_or_else(none, |margins| span(margins.min_seconds))),
-    ("margin of 95 in 100", |life| life.margins.map_or_else(none, |margins| span(margins.p5_seconds))),
-    ("median margin", |life| life.margins.map_or_else(none, |margins| span(margins.p50_seconds))),
-    ("node-hours by surges", |life| (life.surge_node_seconds / 3600).to_string()),
+const EXPIRIES: &str = "forced expiries";
+
+/// All figures, the one that matters most first.
+pub(super) const FIGURES: [Row; 18] = [
+    Row { name: EXPIRIES, figure: |life| life.forced_expiries.to_string() },
+    Row { name: "rotated", figure: |life| life.rotated.to_string() },
+    Row { name: "  a new node first", figure: |life| life.by_surge.to_string() },
+    Row { name: "  into free room", figure: |life| life.into_free_room.to_string() },
+    Row { name: "  by fallback", figure: |life| life.by_fallback.to_string() },
+    Row { name: "failed attempts", figure: |life| life.failed_attempts.to_string() },
+    Row { name: "overtaken by Karpenter", figure: |life| life.overtaken_attempts.to_string() },
+    Row { name: "otherwise called off", figure: |life| life.called_off_attempts.to_string() },
+    Row { name: "under way at the end", figure: |life| life.unfinished.to_string() },
+    Row { name: "margin at least", figure: |life| margin(life, |margins| margins.min_seconds) },
+    Row { name: "  of 99 in 100 rotations", figure: |life| margin(life, |margins| margins.p1_seconds) },
+    Row { name: "  of 95 in 100 rotations", figure: |life| margin(life, |margins| margins.p5_seconds) },
+    Row { name: "  of half of them", figure: |life| margin(life, |margins| margins.p50_seconds) },
+    Row { name: "longest queue", figure: |life| life.longest_queue.to_string() },
+    Row { name: "windows", figure: |life| life.windows.to_string() },
+    Row { name: "  missed", figure: |life| life.missed_windows.to_string() },
+    Row { name: "nodes in all", figure: |life| life.nodes.to_string() },
+    Row { name: "node-hours for surges", figure: |life| hours(life) },
 ];
 
 /// The whole table with colours, which the writer drops where nobody sees them.
@@ -40,14 +49,14 @@ pub(super) fn render(simulation: &Simulation) -> String {
     let span = format!("{} UTC to {} UTC", utc(simulation.start), utc(simulation.end));
     let runs = simulation.variants.iter().map(|variant| variant.lives.len()).max().unwrap_or_default();
     let seed = simulation.variants.first().and_then(|variant| variant.lives.first()).map_or(0, |life| life.seed);
-    let how = if runs == 1 { format!("seed {seed}") } else { format!("{runs} runs, seeds from {seed}") };
+    let how = if runs == 1 { format!("seed {seed}") } else { format!("{runs} runs with the seeds from {seed} on") };
     let mut text = format!("{BOLD}{span}, {how}{BOLD:#}\n");
     if runs == 1 {
         text += &lined(&figures(&simulation.variants));
     } else {
         for variant in &simulation.variants {
             text += &format!("\n{BOLD}{}{BOLD:#}\n", variant.policies);
-            text += &variant.distribution.as_ref().map(|distribution| lined(&of_many(distribution))).unwrap_or_default();
+            text += &variant.distribution.as_ref().map(of_many).unwrap_or_default();
         }
     }
     if let [Variant { report: Some(report), .. }] = simulation.variants.as_slice()
@@ -60,7 +69,7 @@ pub(super) fn render(simulation: &Simulation) -> String {
 
 /// What happened, a line each.
 pub(super) fn timeline(simulation: &Simulation) -> String {
-    let mut rows = Vec::new();
+    let mut rows = vec![["TIME (UTC)", "NODEPOOL", "NODE", "WHAT HAPPENS"].map(str::to_owned).to_vec()];
     for moment in simulation.variants.iter().filter_map(|variant| variant.report.as_ref()).flat_map(moments) {
         let at = moment.at.strftime("%Y-%m-%d %H:%M:%S").to_string();
         rows.push(vec![at, moment.pool.to_owned(), moment.node.unwrap_or_default().to_owned(), moment.sentence]);
@@ -70,9 +79,8 @@ pub(super) fn timeline(simulation: &Simulation) -> String {
 
 fn lined(rows: &[Vec<String>]) -> String {
     let line = |line: String| {
-        let bad =
-            line.starts_with("forced expiries") && line.contains(|c: char| ('1'..='9').contains(&c)) || line.contains("expires by force");
-        if bad { format!("{RED}{line}{RED:#}\n") } else { line + "\n" }
+        let some = line.starts_with(EXPIRIES) && line.contains(|c: char| ('1'..='9').contains(&c));
+        if some || line.contains("expires by force") { format!("{RED}{line}{RED:#}\n") } else { line + "\n" }
     };
     columns(rows).into_iter().map(line).collect()
 }
@@ -83,24 +91,24 @@ fn figures(variants: &[Variant]) -> Vec<Vec<String>> {
     if variants.len() > 1 {
         rows.push(std::iter::once(String::new()).chain(variants.iter().map(|variant| variant.policies.clone())).collect());
     }
-    for (name, figure) in FIGURES {
+    for row in &FIGURES {
         let lives = variants.iter().filter_map(|variant| variant.lives.first());
-        rows.push(std::iter::once(name.to_owned()).chain(lives.map(|life| figure(&life.summary))).collect());
+        rows.push(std::iter::once(row.name.to_owned()).chain(lives.map(|life| (row.figure)(&life.summary))).collect());
     }
     rows
 }
 
 /// A column for each quantile.
-fn of_many(distribution: &Distribution) -> Vec<Vec<String>> {
-    let mut rows = vec![["", "MIN", "P50", "P95", "MAX"].map(str::to_owned).to_vec()];
+fn of_many(distribution: &Distribution) -> String {
+    let mut rows = vec![["", "LEAST", "HALF", "95 IN 100", "MOST"].map(str::to_owned).to_vec()];
     let counts = [
-        ("forced expiries", distribution.forced_expiries),
+        (EXPIRIES, distribution.forced_expiries),
         ("rotated", distribution.rotated),
         ("  by fallback", distribution.by_fallback),
         ("failed attempts", distribution.failed_attempts),
         ("longest queue", distribution.longest_queue),
         ("windows missed", distribution.missed_windows),
-        ("node-hours by surges", distribution.surge_node_hours),
+        ("node-hours for surges", distribution.surge_node_hours),
     ];
     for (name, range) in counts {
         let cells = [range.min, range.p50, range.p95, range.max].map(|value| value.to_string());
@@ -110,28 +118,30 @@ fn of_many(distribution: &Distribution) -> Vec<Vec<String>> {
         let cells = [range.min, range.p50, range.p95, range.max].map(span);
         rows.push(std::iter::once("least margin".to_owned()).chain(cells).collect());
     }
-    let with = format!("{} of {} runs", distribution.runs_with_forced_expiries, distribution.runs);
-    rows.push(vec!["with forced expiries".to_owned(), with]);
-    rows
+    let told = format!("A node expires by force in {} of {} runs.", distribution.runs_with_forced_expiries, distribution.runs);
+    format!("{}{told}\n", lined(&rows))
 }
 
 fn pools(report: &Report) -> Vec<Vec<String>> {
-    let head = ["POOL", "POLICY", "NODES", "ROTATED", "FALLBACK", "EXPIRED", "FAILED", "QUEUE", "MISSED", "LEAST MARGIN", "SURGE HOURS"];
+    let head = ["NODEPOOL", "POLICY", "NODES", "ROTATED", "FALLBACK", "EXPIRED", "FAILED", "QUEUE", "MISSED", "LEAST MARGIN", "SURGE HOURS"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for pool in &report.pools {
         let life = &pool.summary;
         let counts = [life.nodes, life.rotated, life.by_fallback, life.forced_expiries, life.failed_attempts, life.longest_queue];
-        let mut row = vec![pool.name.clone(), pool.governed_by.clone().unwrap_or_else(none)];
+        let mut row = vec![pool.name.clone(), pool.governed_by.clone().unwrap_or_else(|| "none".to_owned())];
         row.extend(counts.iter().chain([&life.missed_windows]).map(ToString::to_string));
-        row.push(life.margins.map_or_else(none, |margins| span(margins.min_seconds)));
-        row.push((life.surge_node_seconds / 3600).to_string());
+        row.extend([margin(life, |margins| margins.min_seconds), hours(life)]);
         rows.push(row);
     }
     rows
 }
 
-fn none() -> String {
-    "none".to_owned()
+fn margin(life: &Summary, of: fn(&Margins) -> i64) -> String {
+    life.margins.as_ref().map_or_else(|| "none".to_owned(), |margins| span(of(margins)))
+}
+
+fn hours(life: &Summary) -> String {
+    (life.surge_node_seconds / 3600).to_string()
 }
 
 /// Seconds for people, to the minute.

@@ -13,6 +13,7 @@ const HOW = {
   "surge into free room": "a node that is there has room for its Pods",
   fallback: "near the deadline, without a replacement first",
   expires: "no rotation comes in time: Karpenter deletes the node by force",
+  "called off": "no replacement comes in time, or Karpenter is quicker",
 };
 
 /** Why a rotation begins when it does, as far as the plan shows it; the core decides, and this only compares. */
@@ -42,22 +43,28 @@ export function title(entry, zone) {
 }
 
 /** What will become of a node, and why; begins with the title. */
-export function line(pool, entry, zone) {
+export function line(pool, entry, { zone, lived }) {
   const claim = pool.claims.find(({ name }) => name === entry.claim);
   const expires = entry.how === "expires";
+  const off = entry.how === "called off";
   const there = when(instant(entry.start), zone).slice(moment(instant(entry.start), zone).length);
   const words = [
     `${title(entry, zone)}${there}; ${HOW[entry.how] ?? ""}.`,
     entry.node && entry.node !== entry.claim ? `Its Node is ${entry.node}.` : "",
     because(pool, entry, claim, zone),
   ];
-  if (!expires) {
-    words.push(`Drains from ${moment(instant(entry.drain), zone)}, expected to be gone by ${moment(instant(entry.end), zone)}.`);
+  if (off) {
+    words.push(`Over at ${moment(instant(entry.end), zone)}.`);
+  } else if (!expires) {
+    const gone = lived ? "gone at" : "expected to be gone by";
+    words.push(`Drains from ${moment(instant(entry.drain), zone)}, ${gone} ${moment(instant(entry.end), zone)}.`);
   }
   if (claim?.due) {
     words.push(`Due from ${moment(instant(claim.due), zone)}.`);
   }
-  if (entry.deadline && !expires) {
+  if (entry.deadline && off) {
+    words.push(`Deadline ${moment(instant(entry.deadline), zone)}.`);
+  } else if (entry.deadline && !expires) {
     words.push(`Deadline ${moment(instant(entry.deadline), zone)}, a margin of ${duration(entry.margin ?? "0s")}.`);
   }
   if (claim) {

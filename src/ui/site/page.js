@@ -1,7 +1,7 @@
 // What is asked of the server, what is shown of its answer, and what follows when somebody changes either.
 
 import { DAY, instant, knows, moment } from "./clock.js";
-import { make, section } from "./pool.js";
+import { figures, make, section } from "./pool.js";
 import { reach } from "./timeline.js";
 import * as address from "./state.js";
 
@@ -51,7 +51,7 @@ function tellFaults(faults) {
   const items = faults.map(({ at: place, field, message }) => {
     const words = `${field ? `${field}: ` : ""}${message}`;
     const [text, row, column] = (place ?? "").split(":");
-    const area = { policy: at("policy"), cluster: at("fleet") }[text];
+    const area = { policy: at("policy"), cluster: at("fleet"), fleet: at("fleet") }[text];
     if (!area) {
       return make("li", {}, place ? `${place}: ${words}` : words);
     }
@@ -60,7 +60,7 @@ function tellFaults(faults) {
     return make("li", {}, way, ` ${words}`);
   });
   const head = plan && faults.length ? "The picture is that of the last texts without faults." : "";
-  at("faults").replaceChildren(...(items.length ? [make("strong", {}, `Not planned. ${head}`), make("ul", {}, ...items)] : []));
+  at("faults").replaceChildren(...(items.length ? [make("strong", {}, `Not drawn. ${head}`), make("ul", {}, ...items)] : []));
 }
 
 function putCursor(area, row, column) {
@@ -116,18 +116,22 @@ function range() {
 function render() {
   const clock = zone();
   const pools = shown();
-  const view = { ...range(), at: instant(plan.at), zone: clock, width: Math.max(Math.floor(at("plan").clientWidth), 240), tell };
+  const width = Math.max(Math.floor(at("plan").clientWidth), 240);
+  const view = { ...range(), at: instant(plan.at), zone: clock, width, tell, lived: Boolean(plan.lived) };
   const ends = plan.pools.flatMap(({ calendar }) => calendar).filter(({ successor }) => !successor);
   const expired = ends.filter(({ how }) => how === "expires").length;
-  const as = `As of ${moment(view.at, clock)} ${clock}`;
-  at("as-of").textContent = `${as}: ${ends.length - expired} nodes are rotated, ${expired} expire by force.`;
+  const rotated = ends.filter(({ how }) => !["expires", "called off"].includes(how)).length;
+  const lived = `From ${moment(view.at, clock)} to ${moment(instant(plan.until), clock)} ${clock}`;
+  const as = view.lived ? lived : `As of ${moment(view.at, clock)} ${clock}`;
+  at("as-of").textContent = `${as}: ${rotated} nodes are rotated, ${expired} expire by force.`;
   const left = plan.pools.length - pools.length;
   const more = !state.pool && left > 0 ? [make("p", {}, `${left} more NodePools are there; choose one above.`)] : [];
   const items = plan.notes.map((note) => make("li", {}, note));
   const notes = items.length ? [make("ul", { class: "findings quiet" }, ...items)] : [];
   const none = plan.pools.length ? [] : [make("p", {}, "There is no NodePool.")];
   const open = [...at("plan").querySelectorAll("details")].map((details) => details.open);
-  at("plan").replaceChildren(...none, ...pools.map((pool, index) => section(pool, { ...view, index })), ...more, ...notes);
+  const sections = pools.map((pool, index) => section(pool, { ...view, index }));
+  at("plan").replaceChildren(...none, ...figures(plan.figures ?? []), ...sections, ...more, ...notes);
   [...at("plan").querySelectorAll("details")].forEach((details, index) => {
     details.open = open[index] ?? false;
   });
@@ -213,6 +217,10 @@ function listen() {
 
 /** The texts, where the server lets them be edited. */
 function edit() {
+  if (given.subject === "simulation") {
+    at("editor-note").textContent = "What is written here is lived through and never applied.";
+    at("fleet-label").textContent = "Fleet: pools, and what happens to them";
+  }
   const areas = [at("policy"), at("fleet")];
   let pause = 0;
   const changed = () => {

@@ -17,6 +17,15 @@ export function make(name, attributes = {}, ...children) {
   return made;
 }
 
+/** Figures of all NodePools, where the server has counted. */
+export function figures(counted) {
+  if (!counted.length) {
+    return [];
+  }
+  const items = counted.flatMap(([name, figure]) => [make("dt", {}, name), make("dd", {}, figure)]);
+  return [make("section", { "aria-label": "Figures" }, make("dl", { class: "figures" }, ...items))];
+}
+
 /** The whole section. */
 export function section(pool, view) {
   const id = `pool-${view.index}`;
@@ -38,7 +47,7 @@ export function section(pool, view) {
       made.append(make("p", { class: "quiet" }, `Windows are drawn until ${last}; there may be more.`));
     }
   }
-  made.append(calendar(pool, view.zone), claims(pool, view.zone), derived(pool, view.zone));
+  made.append(calendar(pool, view), claims(pool, view.zone), derived(pool, view.zone));
   return made;
 }
 
@@ -68,6 +77,7 @@ function legend(pool) {
     [has("surge into free room"), "room", "drain into free room"],
     [has("fallback"), "fallback", "fallback"],
     [has("expires"), "expires", "forced expiry"],
+    [has("called off"), "off", "called off"],
   ];
   const shown = signs.filter(([there]) => there);
   const words = shown.map(([, kind, word]) => make("span", { class: kind }, word));
@@ -91,15 +101,15 @@ function table(caption, head, rows) {
 }
 
 /** The ends of all nodes: the same as the drawing, for whoever reads. */
-function calendar(pool, zone) {
+function calendar(pool, { zone, lived }) {
   if (!pool.calendar.length) {
-    return make("p", {}, "No rotation is in sight.");
+    return make("p", {}, lived ? "There is no rotation." : "No rotation is in sight.");
   }
   const rows = pool.calendar.map((entry) => [
     moment(instant(entry.start), zone),
     entry.successor ? `${entry.claim} (yet to come)` : entry.claim,
     make("td", entry.how === "expires" ? { class: "bad" } : {}, entry.how),
-    entry.how === "expires" ? "none" : entry.margin ? duration(entry.margin) : "no deadline",
+    ["expires", "called off"].includes(entry.how) ? "none" : entry.margin ? duration(entry.margin) : "no deadline",
     moment(instant(entry.end), zone),
     entry.deadline ? moment(instant(entry.deadline), zone) : "none",
     entry.node ?? "",

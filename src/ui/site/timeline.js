@@ -9,7 +9,7 @@ const ROW = 36;
 // More would take longer to draw than anybody looks at them; the table has all.
 const ROWS = 200;
 
-const LOOK = { surge: "surge", "surge into free room": "room", fallback: "fallback", expires: "expires" };
+const LOOK = { surge: "surge", "surge into free room": "room", fallback: "fallback", expires: "expires", "called off": "off" };
 
 function element(name, attributes, ...children) {
   const made = document.createElementNS(SPACE, name);
@@ -51,13 +51,13 @@ export function reach(plan, pools) {
  *
  * `tell` gets the sentence of what is pointed at, or that has the focus.
  */
-export function draw(pool, { from, until, at, zone, width, tell }) {
+export function draw(pool, { from, until, at, zone, width, tell, lived }) {
   const all = rows(pool);
   const shown = all.slice(0, ROWS);
   const height = HEAD + Math.max(shown.length, 1) * ROW + 4;
   const place = (then) => ((then - from) / (until - from)) * width;
   const clamped = (then) => Math.min(Math.max(place(then), 0), width);
-  const options = shown.map((row, index) => node(pool, row, index, { place, clamped, zone, width, tell }));
+  const options = shown.map((row, index) => node(pool, row, index, { place, clamped, zone, width, tell, lived }));
   const kind = options.length ? { role: "listbox" } : { role: "img" };
   const svg = element("svg", {
     class: "timeline", width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": `Time line of ${pool.name}`, ...kind,
@@ -100,10 +100,10 @@ function ground(pool, { from, until, at, zone, width, height, place, clamped, te
 }
 
 /** One row, which can have the focus. */
-function node(pool, { entry, claim }, index, { place, clamped, zone, width, tell }) {
+function node(pool, { entry, claim }, index, { place, clamped, zone, width, tell, lived }) {
   const top = HEAD + index * ROW;
   const middle = top + 26;
-  const sentence = entry ? explain.line(pool, entry, zone) : explain.idle(claim, zone);
+  const sentence = entry ? explain.line(pool, entry, { zone, lived }) : explain.idle(claim, zone);
   // What is seen must be in what is heard, word for word.
   const label = entry ? explain.title(entry, zone) : `${claim.name}: no end in sight`;
   const heard = { "aria-selected": "false", "aria-label": sentence };
@@ -137,6 +137,10 @@ function bar(entry, middle, { place, clamped, width }) {
   if (look === "expires") {
     const x = Math.min(Math.max(place(start), 7), width - 7);
     return [element("path", { class: look, d: `M${x - 5} ${middle - 5}l10 10m0-10l-10 10` })];
+  }
+  if (look === "off") {
+    const length = Math.max(clamped(end) - clamped(start), 6);
+    return [element("rect", { class: look, x: clamped(start), y: middle - 6, width: length, height: 12 })];
   }
   const [left, turn] = [clamped(start), clamped(drain)];
   // Minutes on an axis of weeks would not be seen.
