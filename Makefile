@@ -89,12 +89,13 @@ chaos: build ## Rotate 300 nodes in bad weather, strike 16 leaders, and take the
 	@AWAY=$(or $(AWAY),60) $(CARGO) test --locked -p e2e --test e2e -- --include-ignored fault_outage
 
 .PHONY: bench
-bench: ## Measure what the rules, the forecast, `check`, `plan` and the admission endpoint cost.
+bench: ## Measure what the rules, the forecast, `check`, `plan`, `simulate` and the admission endpoint cost.
 	$(call stage,benchmarks)
 	@$(CARGO) bench --locked -p noderotation-core --bench policy -- --noplot
 	@$(CARGO) bench --locked -p noderotation-forecast --bench year -- --noplot
 	@$(CARGO) bench --locked -p node-rotation-controller --bench check --bench plan -- --noplot
 	@$(CARGO) bench --locked -p noderotation-webhook --bench endpoint
+	@$(CARGO) bench --locked -p noderotation-simulate --bench simulated_year
 
 .PHONY: bench-check
 bench-check: ## Count the instructions of the rules and compare them with those written down. Needs valgrind; BLESS=1 writes.

@@ -7,6 +7,7 @@ mod command_line;
 mod exit;
 mod fields;
 mod flags;
+mod fleet;
 mod help;
 mod log;
 mod manual;

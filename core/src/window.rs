@@ -136,6 +136,12 @@ impl Windows {
         measures::measure(&self.entries, from)
     }
 
+    /// The same, and the instant before which it comes to the same from any instant on; `from` itself where that is not known.
+    #[must_use]
+    pub fn measures_held(&self, from: Timestamp) -> (Option<Measures>, Timestamp) {
+        measures::measure_held(&self.entries, from)
+    }
+
     /// P: the longest time from the start of one occurrence to the start of the next, over the 53 weeks from `from`.
     /// One minute for a window that never closes, `None` without any occurrence.
     #[must_use]

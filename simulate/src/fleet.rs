@@ -1,5 +1,6 @@
 //! A fleet and what happens to it: pools, the work that they have, and the weather.
 
+mod fields;
 mod read;
 mod reader;
 #[cfg(test)]
@@ -12,6 +13,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use noderotation_core::karpenter::{NodeClaimSpec, NodePool, NodePoolSpec, Template};
 
+pub use fields::FIELDS;
 pub use read::{Times, read};
 
 /// More nodes than in any cluster; beyond that a number is a slip of the pen.

@@ -40,7 +40,8 @@ fn of_pool(pool: &PoolReport) -> Vec<Moment<'_>> {
     });
     let attempts = pool.rotations.iter().flat_map(|attempt| of_attempt(&pool.name, attempt));
     let nodes = pool.nodes.iter().filter_map(|node| of_node(&pool.name, node));
-    missed.chain(attempts).chain(nodes).collect()
+    // What befalls a node comes before what its rotation makes of it.
+    nodes.chain(missed).chain(attempts).collect()
 }
 
 fn of_attempt<'a>(pool: &'a str, attempt: &'a Attempt) -> Vec<Moment<'a>> {

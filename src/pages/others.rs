@@ -27,8 +27,7 @@ pub(super) const WORDS: &[&str] = &[
     "NodePool",
     "RotationPolicy",
     // Karpenter.
-    "expireAfter",
-    "terminationGracePeriod",
+    "Never",
     // Argo CD and Flux.
     "PreDelete",
     "dependsOn",

@@ -9,7 +9,7 @@ use serde_yaml_ng::Value;
 use super::markdown::{self, Page};
 use super::names::{annotations, conditions, reasons_of_ready, standings, states};
 use super::source::{self, texts, tokens};
-use super::{Names, assert_same, command_line, fields, files, log, names, others, read};
+use super::{Names, assert_same, command_line, fields, files, fleet, log, names, others, read};
 use crate::event::Reason;
 use noderotation_core::policy::finding::FindingCode;
 
@@ -116,10 +116,10 @@ fn values() -> Names {
     found
 }
 
-/// The paths of all fields of a policy, with and without `spec.` or `status.`.
+/// The paths of all fields of a policy, with and without `spec.` or `status.`, and of a fleet.
 fn paths() -> Names {
     let both = |part: &'static str| fields::fields(part).into_iter().flat_map(move |(path, _)| [format!("{part}.{path}"), path]);
-    both("spec").chain(both("status")).collect()
+    both("spec").chain(both("status")).chain(fleet::fields()).collect()
 }
 
 /// Every word of ours that has a capital in it.

@@ -87,7 +87,7 @@ async fn a_file_is_sent_once_and_a_plan_is_never_kept() {
 #[tokio::test]
 async fn what_is_given_is_drawn_until_other_texts_come() {
     let (_, _, start) = get(page(), "/ui/start.json").await;
-    assert_eq!(serde_json::from_str::<Value>(&start).unwrap(), json!({"edit": true, "policy": "p", "fleet": "f"}));
+    assert_eq!(serde_json::from_str::<Value>(&start).unwrap(), json!({"edit": true, "subject": "plan", "policy": "p", "fleet": "f"}));
     let (code, _, body) = get(page(), "/ui/plan.json").await;
     assert_eq!((code, body.as_str()), (200, r#"{"drawn":{"fleet":"f","policy":"p"}}"#));
     let (code, _, body) = ask(page(), post(r#"{"policy":"other","fleet":""}"#)).await;
@@ -153,7 +153,7 @@ async fn the_viewer_only_tells() {
     assert_eq!((code, body.as_str()), (200, r#"{"pools":[]}"#));
     let (code, _, body) = get(router.clone(), "/ui/plan.json").await;
     assert_eq!((code, body.as_str()), (422, r#"{"faults":[{"message":"this replica does not lead"}]}"#));
-    assert_eq!(get(router.clone(), "/ui/start.json").await.2, r#"{"edit":false}"#);
+    assert_eq!(get(router.clone(), "/ui/start.json").await.2, r#"{"edit":false,"subject":"plan"}"#);
     let moved = get(router.clone(), "/ui").await;
     assert_eq!((moved.0, moved.1[header::LOCATION].to_str().unwrap()), (308, "ui/"));
     for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {

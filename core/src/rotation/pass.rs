@@ -19,6 +19,7 @@ use crate::rotation::report::{Activity, Report};
 use crate::rotation::{Decision, Next};
 use crate::schedule::{self, Derived, LONG_REQUEUE, PoolLife};
 use crate::selection::{self, Survey};
+use crate::window::Measures;
 
 /// One look at one pool.
 pub(super) struct Pass<'a> {
@@ -34,6 +35,17 @@ pub(super) struct Pass<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     judged: Option<Judged>,
+    measured: Option<Measured>,
+}
+
+/// What was measured on a policy's windows, which neither objects nor a little time change.
+#[derive(Clone, Debug)]
+struct Measured {
+    governing: Arc<Governing>,
+    from: Timestamp,
+    /// Before this it comes to the same.
+    held: Timestamp,
+    measures: Option<Measures>,
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +60,16 @@ impl Memory {
     /// The objects have changed, or the time.
     pub fn forget(&mut self) {
         self.judged = None;
+    }
+
+    fn measures(&mut self, governing: &Arc<Governing>, now: Timestamp) -> Option<Measures> {
+        let known = self.measured.as_ref().filter(|measured| Arc::ptr_eq(&measured.governing, governing));
+        if let Some(measured) = known.filter(|measured| measured.from == now || measured.from <= now && now < measured.held) {
+            return measured.measures;
+        }
+        let (measures, held) = governing.windows.measures_held(now);
+        self.measured = Some(Measured { governing: Arc::clone(governing), from: now, held, measures });
+        measures
     }
 }
 
@@ -68,9 +90,9 @@ impl<'a> Pass<'a> {
         let pool = &observation.pool;
         let claims = claims(observation);
         let life = PoolLife::of(pool);
-        let derived = governing.as_deref().map(|governing| {
+        let derived = governing.as_ref().map(|governing| {
             // Nothing is measured for a pool that never expires.
-            let measures = life.expire_after.and_then(|_| governing.windows.measures(now));
+            let measures = life.expire_after.and_then(|_| memory.measures(governing, now));
             schedule::derive_in(governing, &life, claims.len(), measures)
         });
         let survey = governing.as_deref().zip(derived.as_ref()).map(|(governing, derived)| {

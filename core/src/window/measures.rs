@@ -28,14 +28,32 @@ const MARGIN: SignedDuration = SignedDuration::from_hours(8 * 24);
 
 /// Measures the occurrences of the 53 weeks from `from`; `None` without any.
 pub(super) fn measure(entries: &[Entry], from: Timestamp) -> Option<Measures> {
+    measure_held(entries, from).0
+}
+
+/// The same, and the instant up to which it comes to the same whatever it is measured from; `from` itself if that is not known.
+pub(super) fn measure_held(entries: &[Entry], from: Timestamp) -> (Option<Measures>, Timestamp) {
     let until = ahead(from, YEAR);
     let mut intervals = Vec::new();
     for entry in entries {
         whole(Pieces::new(entry, ahead(from, -MARGIN), ahead(until, MARGIN)), &mut intervals);
     }
+    let start = from;
     let (from, until) = (from.as_second(), until.as_second());
     let mut seen = merge(intervals);
+    let next = seen.iter().map(|(open, _)| *open).find(|open| *open >= until);
     seen.retain(|(open, close)| *close > from && *open < until);
+    let held = seen.first().zip(next).map_or(start, |((open, close), next)| {
+        // What begins before the walk or ends after it is cut at another place each time.
+        let whole = *open > from - MARGIN.as_secs() / 2;
+        // The first one that is seen no longer, or the first one more.
+        let same = (*close).min(from + next - until);
+        if whole { Timestamp::from_second(same).unwrap_or(start).max(start) } else { start }
+    });
+    (of_occurrences(&seen, from, until), held)
+}
+
+fn of_occurrences(seen: &[(i64, i64)], from: i64, until: i64) -> Option<Measures> {
     let (open, close) = *seen.first()?;
     if open <= from && close >= until {
         return Some(Measures { period: CONTINUOUS_PERIOD, shortest: seconds(close - open), idle_gap: None });

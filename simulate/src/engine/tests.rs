@@ -1,3 +1,5 @@
+//! Lives in calm and storm: nothing is lost, chance repeats, and what was foreseen happens.
+
 use jiff::{SignedDuration, Timestamp};
 use noderotation_core::resolve::{PolicyEntry, resolve};
 use noderotation_forecast::{Cluster, Question, forecast};

@@ -41,7 +41,7 @@ pub fn read(value: &Value, times: Times) -> Result<Fleet, Vec<Fault>> {
 
 fn fleet(reader: &mut Reader, root: &Field<'_>, times: Times) -> Option<Fleet> {
     reader.object(root)?;
-    known(reader, root, &["start", "end", "pools", "droughts", "freezes", "outages"]);
+    known(reader, root, "");
     let start = times.start.map_or_else(|| instant(reader, &root.child("start")), Some);
     let end = times.end.map_or_else(|| instant(reader, &root.child("end")), Some);
     if let (Some(start), Some(end)) = (start, end)
@@ -90,28 +90,12 @@ fn pools(reader: &mut Reader, field: &Field<'_>, times: Option<(Timestamp, Times
     pools
 }
 
-const POOL: [&str; 13] = [
-    "name",
-    "labels",
-    "expireAfter",
-    "terminationGracePeriod",
-    "limit",
-    "nodes",
-    "scale",
-    "cycles",
-    "provisioning",
-    "drain",
-    "launchFails",
-    "blockedDrains",
-    "consolidateAfter",
-];
-
 fn pool(reader: &mut Reader, item: &Field<'_>, times: Option<(Timestamp, Timestamp)>) -> Option<PoolPlan> {
     if item.is_absent() {
         reader.faults.push(Fault::missing(&item.path, "write a pool with a name and nodes"));
     }
     reader.object(item)?;
-    known(reader, item, &POOL);
+    known(reader, item, "pools[]");
     let name = item.child("name");
     if name.is_absent() || name.value.as_str() == Some("") {
         reader.faults.push(Fault::missing(&name.path, "write the name of the NodePool"));
@@ -158,7 +142,7 @@ fn births(reader: &mut Reader, field: &Field<'_>) -> Vec<Births> {
     let mut births = Vec::new();
     for item in reader.list(field).unwrap_or_default() {
         reader.object(&item);
-        known(reader, &item, &["count", "age", "within"]);
+        known(reader, &item, "pools[].nodes[]");
         let count = required_count(reader, &item.child("count"), 1, MOST_NODES);
         let age = reader.duration(&item.child("age"), "24h", Zero::Allowed).unwrap_or_default();
         let within = reader.duration(&item.child("within"), "2h", Zero::Allowed).unwrap_or_default();
@@ -171,7 +155,7 @@ fn scale(reader: &mut Reader, field: &Field<'_>) -> Vec<Scale> {
     let mut scale = Vec::new();
     for item in reader.list(field).unwrap_or_default() {
         reader.object(&item);
-        known(reader, &item, &["at", "to"]);
+        known(reader, &item, "pools[].scale[]");
         let (at, to) = (instant(reader, &item.child("at")), required_count(reader, &item.child("to"), 0, MOST_NODES));
         scale.extend(at.zip(to).map(|(at, to)| Scale { at, to }));
     }
@@ -182,7 +166,7 @@ fn cycles(reader: &mut Reader, field: &Field<'_>, times: Option<(Timestamp, Time
     let mut cycles = Vec::new();
     for item in reader.list(field).unwrap_or_default() {
         reader.object(&item);
-        known(reader, &item, &["every", "first", "lasts", "add"]);
+        known(reader, &item, "pools[].cycles[]");
         let (at_every, at_lasts) = (item.child("every"), item.child("lasts"));
         for field in [&at_every, &at_lasts].into_iter().filter(|field| field.is_absent()) {
             reader.faults.push(Fault::missing(&field.path, "write a duration, for example 24h"));
@@ -211,7 +195,7 @@ fn blocked(reader: &mut Reader, field: &Field<'_>, grace: Option<Duration>) -> B
     if reader.object(field).is_none() {
         return Blocked { chance: super::Chance::default(), lasts: Spread::fixed(BLOCKED) };
     }
-    known(reader, field, &["chance", "lasts"]);
+    known(reader, field, "pools[].blockedDrains");
     let at = field.child("chance");
     if at.is_absent() {
         reader.faults.push(Fault::missing(&at.path, "write how often a drain is held up, for example 5%"));
@@ -236,7 +220,7 @@ fn spells(reader: &mut Reader, field: &Field<'_>, names: &BTreeSet<&str>) -> Vec
     let mut spells = Vec::new();
     for item in reader.list(field).unwrap_or_default() {
         reader.object(&item);
-        known(reader, &item, &["from", "to", "pools"]);
+        known(reader, &item, "droughts[]");
         let stretch = stretch(reader, &item);
         let mut pools = Vec::new();
         for name in reader.list(&item.child("pools")).unwrap_or_default() {
@@ -255,7 +239,7 @@ fn outages(reader: &mut Reader, field: &Field<'_>) -> Vec<Outage> {
     let mut outages = Vec::new();
     for item in reader.list(field).unwrap_or_default() {
         reader.object(&item);
-        known(reader, &item, &["from", "to", "of"]);
+        known(reader, &item, "outages[]");
         let at = item.child("of");
         let of = match reader.text(&at, "operator") {
             None | Some("operator") => Who::Operator,

@@ -9,6 +9,7 @@ use noderotation_core::policy::reader::{Field, Reader, Zero};
 use noderotation_core::policy::unknown::sibling;
 use serde_json::Value;
 
+use super::fields::FIELDS;
 use super::{Chance, Spread};
 
 /// Quantiles by name, in millionths.
@@ -80,7 +81,7 @@ pub(super) fn spread(reader: &mut Reader, field: &Field<'_>, default: Duration) 
     if !field.value.is_object() {
         return Spread::fixed(reader.duration(field, "5m", Zero::Allowed).unwrap_or(default));
     }
-    known(reader, field, &QUANTILES.map(|(name, _)| name));
+    only(reader, field, &QUANTILES.map(|(name, _)| name));
     let mut quantiles: Vec<(u64, Duration)> = Vec::new();
     let mut none = true;
     for (name, millionths) in QUANTILES {
@@ -98,8 +99,13 @@ pub(super) fn spread(reader: &mut Reader, field: &Field<'_>, default: Duration) 
     Spread { quantiles }
 }
 
+/// Every field that an object of this path has not is a fault.
+pub(super) fn known(reader: &mut Reader, object: &Field<'_>, path: &str) {
+    only(reader, object, FIELDS.iter().find(|(of, _)| *of == path).map_or(&[], |(_, fields)| *fields));
+}
+
 /// Every field that is none of `fields` is a fault.
-pub(super) fn known(reader: &mut Reader, object: &Field<'_>, fields: &[&str]) {
+fn only(reader: &mut Reader, object: &Field<'_>, fields: &[&str]) {
     let Value::Object(map) = object.value else { return };
     for key in map.keys().filter(|key| !fields.contains(&key.as_str())) {
         let near = sibling(key, fields).map(|name| format!("did you mean {name}?"));

@@ -1,3 +1,5 @@
+//! What is read of a fleet, and what is said of one that cannot be.
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -123,7 +123,8 @@ fn of_many(distribution: &Distribution) -> String {
 }
 
 fn pools(report: &Report) -> Vec<Vec<String>> {
-    let head = ["NODEPOOL", "POLICY", "NODES", "ROTATED", "FALLBACK", "EXPIRED", "FAILED", "QUEUE", "MISSED", "LEAST MARGIN", "SURGE HOURS"];
+    let head =
+        ["NODEPOOL", "POLICY", "NODES", "ROTATED", "FALLBACK", "EXPIRED", "FAILED", "QUEUE", "MISSED", "LEAST MARGIN", "SURGE HOURS"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for pool in &report.pools {
         let life = &pool.summary;

@@ -23,7 +23,7 @@ impl Report {
         match &self.activity {
             // The pauses of a failure do not hold a drain without a surge up.
             Activity::Gated(Closed { gate: Gate::FailurePause, until }) => earliest([*until, waiting(governing, survey, now)]),
-            Activity::Gated(closed) => closed.until,
+            Activity::Gated(closed) => opens(closed.until?, survey),
             Activity::NoEligibleClaim | Activity::NoHeadroom(_) => waiting(governing, survey, now),
             Activity::Ungoverned
             | Activity::Conflict(_)
@@ -58,15 +58,25 @@ impl Decision {
     }
 }
 
+/// When a gate opens for somebody: where no claim waits, with the turn of the next one at the earliest.
+fn opens(until: Timestamp, survey: &Survey) -> Option<Timestamp> {
+    let waits = !survey.eligible.is_empty() || !survey.in_backoff.is_empty();
+    if waits { Some(until) } else { turn(survey).map(|turn| turn.max(until)) }
+}
+
+/// When the next claim has its turn, by its age or its backoff.
+fn turn(survey: &Survey) -> Option<Timestamp> {
+    // The trigger is strict.
+    survey.next_change.and_then(|at| at.checked_add(Duration::from_secs(1)).ok())
+}
+
 /// When another claim has its turn, or one that waits is drained without a surge.
 fn waiting(governing: &Governing, survey: &Survey, now: Timestamp) -> Option<Timestamp> {
-    // The trigger is strict.
-    let turn = survey.next_change.and_then(|at| at.checked_add(Duration::from_secs(1)).ok());
     let waits = || survey.eligible.iter().chain(&survey.in_backoff);
     let surgeless = waits().filter_map(|candidate| fallback::due_at(governing, candidate.deadline, now)).min();
     // Backoffs and last chances are cut to the window in which they are judged.
     let opening = waits().next().and_then(|_| governing.windows.next_open(now));
-    earliest([turn, surgeless, opening])
+    earliest([turn(survey), surgeless, opening])
 }
 
 fn earliest<const N: usize>(all: [Option<Timestamp>; N]) -> Option<Timestamp> {
@@ -120,7 +130,9 @@ mod tests {
         let (pause, cool) = ("2026-01-07T05:50:00Z", "2026-01-07T03:10:00Z");
         let saturday = "2026-01-10T02:00:00Z";
         let rows = [
-            ("a gate", closed(Gate::CooldownAfterSuccess, Some(cool)), turn.clone(), true, Some(cool)),
+            ("a gate", closed(Gate::CooldownAfterSuccess, Some(cool)), waits("2026-01-09T00:00:00Z"), false, Some(cool)),
+            ("a gate before nobody", closed(Gate::CooldownAfterSuccess, Some(cool)), Survey::default(), true, None),
+            ("and a turn after it", closed(Gate::CooldownAfterSuccess, Some(cool)), turn.clone(), true, Some("2026-01-07T04:00:01Z")),
             ("a freeze that nobody can read", closed(Gate::Frozen, None), turn.clone(), true, None),
             ("a trigger is strict", Activity::NoEligibleClaim, turn, false, Some("2026-01-07T04:00:01Z")),
             ("nothing to come", Activity::NoEligibleClaim, Survey::default(), false, None),

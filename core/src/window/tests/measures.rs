@@ -137,3 +137,28 @@ fn the_measures_are_those_of_a_walk_through_the_year() {
         assert_eq!(windows.measures(from), walked(&windows, from), "from {from}: {windows:?}");
     }
 }
+
+#[test]
+fn measures_hold_as_long_as_they_say() {
+    let mut runner = TestRunner::deterministic();
+    let zones = ["UTC", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca"].map(str::to_owned).to_vec();
+    let mut lasted = 0;
+    for _ in 0..40 {
+        let entries = proptest::collection::vec(any_entry_in(zones.clone()), 1..4);
+        let (entries, minutes) = (entries, 0_i64..500_000).new_tree(&mut runner).unwrap().current();
+        let from = at("2025-01-01T00:00:00Z") + SignedDuration::from_mins(minutes);
+        let windows = Windows::new(entries);
+        let (measures, held) = windows.measures_held(from);
+        assert_eq!(measures, windows.measures(from));
+        assert!(held >= from);
+        let length = held.duration_since(from);
+        lasted += usize::from(length > SignedDuration::from_secs(1));
+        for part in 0..8 {
+            let then = from + length * part / 8;
+            assert!(then == held || windows.measures(then) == measures, "from {from}, held until {held}, at {then}: {windows:?}");
+        }
+        let last = held - SignedDuration::from_secs(1);
+        assert!(last < from || windows.measures(last) == measures, "from {from}, held until {held}: {windows:?}");
+    }
+    assert!(lasted > 20, "only {lasted} of 40 hold at all");
+}
