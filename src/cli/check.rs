@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let mut manifest = source::read(&options.filenames, options.recursive);
     // Where something could not be read, that is the reason.
     if manifest.policies.is_empty() && manifest.errors.is_empty() {
-        manifest.errors.push(source::without_policy(&options.filenames));
+        manifest.errors.push(source::without_policy(options.filenames.iter().map(|path| path.display())));
     }
     let report = judge(&manifest, options.strictness(), options.at.unwrap_or_else(Timestamp::now));
     let text = match options.output {

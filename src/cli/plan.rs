@@ -100,7 +100,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let proposed = source::read(&options.policies, options.recursive);
     errors.extend(proposed.errors);
     if !options.policies.is_empty() && proposed.policies.is_empty() && errors.is_empty() {
-        errors.push(source::without_policy(&options.policies));
+        errors.push(source::without_policy(options.policies.iter().map(|path| path.display())));
     }
     let mut input = input;
     if let Some(pool) = options.pool.as_ref().filter(|pool| !input.keep_pool(pool)) {

@@ -120,7 +120,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let sets = input::policies(&options.filenames, &options.compare, options.recursive);
     errors.extend(sets.iter().flat_map(|set| set.manifest.errors.iter().cloned()));
     for set in sets.iter().filter(|set| set.manifest.policies.is_empty() && set.manifest.errors.is_empty()) {
-        errors.push(format!("{}: has no RotationPolicy of noderotation.io/v1alpha1", set.name));
+        errors.push(source::without_policy([&set.name]));
     }
     let at = fleet.as_ref().map_or(Timestamp::UNIX_EPOCH, |fleet| fleet.start);
     let faults: Vec<String> = sets.iter().flat_map(|set| set.refusals(at)).map(|fault| fault.to_string()).collect();

@@ -1,5 +1,6 @@
 //! Where the text comes from: files, the files of a folder, standard input.
 
+use std::fmt::Display;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -29,9 +30,9 @@ pub(super) fn one_text(path: &Path) -> Result<String, String> {
 }
 
 /// What is wrong where policies were to be found and there is none.
-pub(super) fn without_policy(paths: &[PathBuf]) -> String {
-    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    format!("{}: has no RotationPolicy of noderotation.io/v1alpha1", paths.join(", "))
+pub(super) fn without_policy(names: impl IntoIterator<Item = impl Display>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
+    format!("{}: has no RotationPolicy of noderotation.io/v1alpha1", names.join(", "))
 }
 
 /// The texts themselves with their names; what cannot be read goes to `errors`, one line each.
