@@ -254,6 +254,30 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_counts_by_its_type_and_its_status() {
+        let node = |conditions: &[(&str, &str)]| -> Node {
+            let conditions: Vec<serde_json::Value> =
+                conditions.iter().map(|(type_, status)| serde_json::json!({"type": type_, "status": status})).collect();
+            serde_json::from_value(serde_json::json!({"metadata": {}, "status": {"conditions": conditions}})).unwrap()
+        };
+        assert!(node_ready(&node(&[("DiskPressure", "False"), ("Ready", "True")])));
+        for other in [&[][..], &[("Ready", "False"), ("DiskPressure", "True")], &[("Ready", "Unknown")]] {
+            assert!(!node_ready(&node(other)), "{other:?}");
+        }
+        let condition = |type_: &str, status: &str| Condition { type_: type_.to_owned(), status: status.to_owned() };
+        let conditions = vec![condition("Ready", "False"), condition("Drained", "True")];
+        let mut claim = NodeClaim { status: Some(NodeClaimStatus { conditions, ..NodeClaimStatus::default() }), ..NodeClaim::default() };
+        assert!(claim.is_true("Drained") && !claim.is_true("Ready") && !claim.is_true("Initialized"));
+        claim.status = None;
+        assert!(!claim.is_true("Drained"));
+        let conditions = vec![condition("Ready", "False"), condition("NodeClassReady", "True")];
+        let mut pool = NodePool { status: Some(NodePoolStatus { conditions, ..NodePoolStatus::default() }), ..NodePool::default() };
+        assert!(pool.is_broken());
+        pool.status = Some(NodePoolStatus { conditions: vec![condition("NodeClassReady", "False")], ..NodePoolStatus::default() });
+        assert!(!pool.is_broken());
+    }
+
+    #[test]
     fn only_the_exact_value_without_our_mark_protects() {
         let map = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<Map>();
         assert!(protected_by_operator(&map(&[(DO_NOT_DISRUPT, "true")])));

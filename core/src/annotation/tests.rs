@@ -97,3 +97,19 @@ fn clearing_the_anchor_removes_every_companion() {
     assert_eq!(keys.len(), 6);
     assert!(keys.iter().all(|(_, value)| value.is_none()));
 }
+
+#[test]
+fn a_key_of_ours_is_told_without_what_all_begin_with_and_anothers_as_it_is() {
+    assert_eq!([short(FREEZE), short(DO_NOT_DISRUPT), short("x")], ["freeze", "karpenter.sh/do-not-disrupt", "x"]);
+}
+
+#[test]
+fn only_the_exact_words_make_a_mirror_and_a_mode() {
+    let read = |key, value| PoolMarks::read(&map(&[(key, value)]), at(NOW));
+    for (value, draining) in [("draining", true), ("Draining", false), ("", false), ("done", false)] {
+        assert_eq!(read(ACTIVE_ROTATION_STATE, value).draining, draining, "{value}");
+    }
+    for (value, surgeless) in [("forceful-fallback", true), ("forceful", false), ("", false)] {
+        assert_eq!(read(ROTATION_MODE, value).forceful_fallback, surgeless, "{value}");
+    }
+}

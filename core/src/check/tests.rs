@@ -136,3 +136,60 @@ proptest! {
         prop_assert_eq!(PolicyEntry::from_object(&policy).judgement.is_ok(), judged.is_ok());
     }
 }
+
+#[test]
+fn pools_that_are_not_rotated_say_why_and_what_karpenter_would_refuse_is_a_fault() {
+    let policies = [policy("a", &json!({"team": "a"}))];
+    let of = |change: &dyn Fn(&mut NodePool)| {
+        let mut pool = pool("p", &json!({"team": "a"}), "336h");
+        change(&mut pool);
+        let report = verdict(&policies, &[pool], Strictness::default());
+        assert_eq!(report.accepted(), report.pools[0].faults.is_empty());
+        (report.pools[0].clone(), report.pools[0].not_rotated.clone().unwrap_or_default())
+    };
+    assert_eq!(of(&|_| ()).1, "");
+    assert!(of(&|pool| pool.spec.replicas = Some(1)).1.starts_with("it is static"));
+    assert_eq!(
+        of(&|pool| pool.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()))).1,
+        "it is being deleted"
+    );
+    assert!(of(&|pool| pool.spec.template.spec.expire_after = Some("48h".to_owned())).1.starts_with("its schedule cannot work"));
+    assert_eq!(of(&|pool| pool.metadata.labels = None).1, "no RotationPolicy selects it");
+    let fields = |report: &PoolReport| report.faults.iter().map(|fault| fault.field.clone()).collect::<Vec<_>>();
+    let life = |expire: &'static str, grace: &'static str| {
+        of(&move |pool| {
+            pool.spec.template.spec.expire_after = Some(expire.to_owned());
+            pool.spec.template.spec.termination_grace_period = Some(grace.to_owned());
+        })
+    };
+    assert_eq!(fields(&life("Never", "1h").0), [""; 0]);
+    assert_eq!(fields(&life("336h", "Never").0), ["spec.template.spec.terminationGracePeriod"]);
+    assert_eq!(fields(&life("soon", "1h").0), ["spec.template.spec.expireAfter"]);
+    assert_eq!(life("soon", "1h").0.name, "p");
+}
+
+#[test]
+fn claims_without_a_pool_are_named_and_durations_are_written_as_go_writes_them() {
+    let claim = |pool: Option<&str>, name: &str| -> NodeClaim {
+        let labels = pool.map_or_else(|| json!({}), |pool| json!({"karpenter.sh/nodepool": pool}));
+        let metadata = json!({"name": name, "labels": labels, "creationTimestamp": "2026-01-01T00:00:00Z"});
+        serde_json::from_value(json!({"metadata": metadata, "spec": {"expireAfter": "336h", "terminationGracePeriod": "1h"}})).unwrap()
+    };
+    let claims = [claim(None, "a"), claim(Some("gone"), "b"), claim(Some("gone"), "c"), claim(Some("p"), "d")];
+    let (policies, pools) = ([policy("a", &json!({"team": "a"}))], [pool("p", &json!({"team": "a"}), "336h")]);
+    let report = check(Subjects { policies: &policies, pools: &pools, claims: &claims }, Strictness::default(), now());
+    assert_eq!(
+        report.notes,
+        [
+            "1 NodeClaim(s) have no label karpenter.sh/nodepool and are not judged",
+            "2 NodeClaim(s) belong to NodePool gone, which is not in the input, and are not judged"
+        ]
+    );
+    assert_eq!(report.pools[0].claims.iter().map(|claim| claim.name.as_str()).collect::<Vec<_>>(), ["d"]);
+    let written = serde_json::to_value(&report).unwrap();
+    let schedule = &written["policies"][0]["schedule"];
+    assert_eq!((&schedule["period"], &schedule["shortest"]), (&json!("96h0m0s"), &json!("4h0m0s")));
+    let derived = &written["pools"][0]["derived"];
+    assert_eq!((&derived["expireAfter"], &derived["terminationGracePeriod"]), (&json!("336h0m0s"), &json!("1h0m0s")));
+    assert!(derived["ageThreshold"].as_str().is_some_and(|text| text.ends_with('s') && !text.starts_with('-')), "{derived}");
+}

@@ -139,3 +139,10 @@ proptest! {
         prop_assert!(doubts.is_sorted_by_key(|doubt| doubt.matter == Matter::Finding));
     }
 }
+
+#[test]
+fn a_doubt_is_about_the_field_that_would_have_to_change() {
+    let field = |matter: Matter| Doubt { matter, words: String::new() }.field();
+    assert_eq!([Matter::Tie, Matter::NoPool, Matter::SameSelector].map(field), ["spec.nodePoolSelector"; 3]);
+    assert_eq!([Matter::Infeasible, Matter::Finding].map(field), ["spec"; 2]);
+}

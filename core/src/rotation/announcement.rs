@@ -293,3 +293,36 @@ impl Notice {
         Self::InsufficientHeadroom { claim: claim.to_owned(), shortfalls: list.join("; ") }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_labels() {
+        assert_eq!([Outcome::Success, Outcome::Failure, Outcome::Expired].map(Outcome::label), ["success", "failure", "expired"]);
+    }
+
+    #[test]
+    fn a_drain_that_waits_for_something_else_is_the_same_one_and_any_other_notice_is_its_words() {
+        let stuck = |claim: &str, waits_for: &str| Notice::DrainStuck { claim: claim.to_owned(), waits_for: waits_for.to_owned() };
+        assert_eq!(stuck("a", "a Pod").subject(), stuck("a", "a budget").subject());
+        assert_ne!(stuck("a", "").subject(), stuck("b", "").subject());
+        let frozen = |value: &str| Notice::FreezeUnparsable { value: value.to_owned() };
+        assert_eq!(frozen("soon").subject(), frozen("soon"));
+        assert_ne!(frozen("soon").subject(), frozen("later").subject());
+    }
+
+    #[test]
+    fn every_limit_in_the_way_is_named() {
+        let shortfall = |resource: &str, requested: &str| Shortfall {
+            resource: resource.to_owned(),
+            requested: requested.to_owned(),
+            limit: "8".to_owned(),
+            used: "7".to_owned(),
+        };
+        let notice = Notice::headroom("a", &[shortfall("cpu", "4"), shortfall("nodes", "2")]);
+        let shortfalls = "cpu: 4 requested, 7 of 8 in use; nodes: 2 requested, 7 of 8 in use".to_owned();
+        assert_eq!(notice, Notice::InsufficientHeadroom { claim: "a".to_owned(), shortfalls });
+    }
+}

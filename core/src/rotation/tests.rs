@@ -468,3 +468,25 @@ fn a_failed_claim_waits_for_its_backoff_and_is_then_tried_again() {
     assert_eq!(outcomes(&world.pass()), [Outcome::Success]);
     world.assert_clean();
 }
+
+#[test]
+fn a_rotation_is_in_progress_from_its_start_until_it_ends() {
+    let mut world = World::with_claims(&["a"]);
+    let told = |world: &World| {
+        let report = world.decide().report;
+        (report.in_progress(), report.activity.claim().map(str::to_owned))
+    };
+    let of_a = Some("a".to_owned());
+    world.now = at("2026-01-07T01:59:59Z");
+    assert_eq!(told(&world), (false, None));
+    world.now = at("2026-01-07T02:00:00Z");
+    assert_eq!(told(&world), (true, of_a.clone()));
+    world.pass();
+    assert_eq!(told(&world), (true, of_a.clone()));
+    world.provision();
+    world.pass();
+    assert_eq!(world.deleted, ["a"]);
+    assert_eq!(told(&world), (true, of_a.clone()));
+    world.finish_drains();
+    assert_eq!(told(&world), (false, of_a), "it ends in this pass");
+}

@@ -152,3 +152,19 @@ fn what_is_going_already_is_not_deleted_again_and_what_is_not_marked_is_not_touc
     let marked = Marked { placeholders: vec![going], nodes: vec![plain], claims };
     assert_eq!(of_cluster(&marked, &[pool("a", &[])], now()), []);
 }
+
+#[test]
+fn anything_that_may_be_left_is_looked_at_and_a_pool_without_it_is_not() {
+    let none = Marked::default();
+    assert!(!suspected(None, &none, now()) && !suspected(Some(&pool("a", &[])), &none, now()));
+    assert!(suspected(Some(&pool("a", &[(DRAINING_AT, "x")])), &none, now()), "a companion");
+    assert!(suspected(None, &Marked { placeholders: vec![placeholder_for("a1", "a")], ..Marked::default() }, now()), "a placeholder");
+    let nodes = |node: Node| Marked { nodes: vec![node], ..Marked::default() };
+    assert!(suspected(None, &nodes(node("a1", "a", "a1")), now()), "a marked Node");
+    assert!(!suspected(None, &nodes(Node { metadata: meta("a1", "a", &[]), ..Node::default() }), now()), "a Node");
+    let states = [("pending", true), ("draining", true), ("what?", true), ("", false), ("failed", false), ("expired", false)];
+    for (state, expected) in states {
+        let marked = Marked { claims: vec![claim("a1", "a", state)], ..Marked::default() };
+        assert_eq!(suspected(None, &marked, now()), expected, "{state}");
+    }
+}

@@ -103,3 +103,26 @@ fn gated(closed: &Closed) -> String {
     };
     closed.until.map_or_else(|| why.to_owned(), |until| format!("{why} until {}", stamp(until)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_activity_has_its_sentence() {
+        let gated = |gate: Gate, until: Option<&str>| Activity::Gated(Closed { gate, until: until.map(|text| text.parse().unwrap()) });
+        let rows = [
+            (Activity::Pending("a".to_owned()), "rotating NodeClaim a"),
+            (Activity::OrphanDraining("a".to_owned()), "NodeClaim a still drains from an earlier rotation"),
+            (Activity::Conflict("two tie".to_owned()), "two tie"),
+            (Activity::Ungoverned, "no RotationPolicy selects it"),
+            (gated(Gate::OutOfWindow, None), "outside of the windows"),
+            (gated(Gate::OutOfWindow, Some("2026-01-07T02:00:00Z")), "outside of the windows until 2026-01-07T02:00:00Z"),
+            (gated(Gate::FailurePause, Some("2026-01-07T02:00:00Z")), "pausing after a failed attempt until 2026-01-07T02:00:00Z"),
+            (gated(Gate::Frozen, None), "frozen by the annotation noderotation.io/freeze"),
+        ];
+        for (activity, sentence) in rows {
+            assert_eq!(activity.sentence(), sentence, "{activity:?}");
+        }
+    }
+}

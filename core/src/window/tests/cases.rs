@@ -179,3 +179,16 @@ fn midnight_may_be_skipped_and_half_an_hour_repeated() {
     let lord_howe = windows("Australia/Lord_Howe", &[Sunday], "01:30", "02:00");
     assert_eq!(open_times(&lord_howe, "2026-04-04"), ["2026-04-04T14:30:00Z/2026-04-04T15:30:00Z"]);
 }
+
+/// Samoa went over the date line: its Friday 30 December 2011 did not take place.
+#[test]
+fn a_day_that_the_clock_jumps_over_is_told_and_no_other() {
+    let (from, until) = (at("2011-12-20T00:00:00Z"), at("2012-01-10T00:00:00Z"));
+    let told = |windows: &Windows| -> Vec<(String, u16, String)> {
+        windows.skipped(from, until).into_iter().map(|skipped| (skipped.day.to_string(), skipped.start, skipped.zone_name)).collect()
+    };
+    let friday = windows("Pacific/Apia", &[Friday], "02:00", "06:00");
+    assert_eq!(told(&friday), [("2011-12-30".to_owned(), 120, "Pacific/Apia".to_owned())]);
+    assert_eq!(told(&windows("Pacific/Apia", &[Thursday], "02:00", "06:00")), []);
+    assert_eq!(told(&windows("UTC", &[Friday], "02:00", "06:00")), []);
+}
