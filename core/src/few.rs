@@ -50,8 +50,11 @@ mod tests {
     #[test]
     fn the_sentence_is_short_however_many_there_are() {
         let long = "x".repeat(40);
-        let rows: [(&[&str], usize, &str); 7] = [
+        let rows: [(&[&str], usize, &str); 9] = [
             (&["a"], 0, "NodePool a"),
+            // All of them take fourteen bytes.
+            (&["a", "b"], 14, "NodePools a, b"),
+            (&["a", "b"], 13, "2 NodePools, e.g. a"),
             (&["a", "b"], 100, "NodePools a, b"),
             (&["a", "b", "c"], 100, "NodePools a, b, c"),
             (&["a", "b", "c", "d"], 100, "4 NodePools, e.g. a, b, c"),

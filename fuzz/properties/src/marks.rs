@@ -21,13 +21,17 @@ const MOST_STEPS: usize = 16;
 
 /// Has the operator work on the world in `input`, which `marks/input.rs` describes.
 pub fn check(input: &[u8]) {
-    let mut world = World::read(&String::from_utf8_lossy(input));
+    let world = World::read(&String::from_utf8_lossy(input));
     cleaning_up_ends_and_deletes_no_claim(&world);
+    cleaning_up_ends_and_deletes_no_claim(&lives(world));
+}
+
+fn lives(mut world: World) -> World {
     for _ in 0..PASSES {
         passes(&mut world);
         world.goes_on();
     }
-    cleaning_up_ends_and_deletes_no_claim(&world);
+    world
 }
 
 /// One pass as the operator makes it, up to the write at which it is cut off, if it is.
@@ -137,5 +141,23 @@ fn takes_off(world: &mut World, effects: Vec<Planned>) {
     for planned in effects {
         assert!(!matches!(planned.effect, Effect::DeleteClaim { .. }), "{planned:?} is no cleaning up: {world:?}");
         world.write(planned.effect);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A property of deletes that never sees one would hold of anything.
+    #[test]
+    fn worlds_come_to_drains_rollbacks_and_cut_off_lists() {
+        let pending = "2026-01-07T02:00:00Z\npool active-rotation old\nold state pending\nold started-at 2026-01-07T01:50:00Z\n";
+        let deleted = |more: &str| lives(World::read(&format!("{pending}{more}"))).deleted;
+        assert_eq!(deleted("pod bound new-node\npod phase Running\n"), ["old"]);
+        assert_eq!(deleted("policy none\nold surge-claim new\npod bound new-node\n"), ["new"]);
+        assert_eq!(deleted("policy none\nold surge-claim new\npod bound new-node\nwork new-node\n"), [""; 0]);
+        assert_eq!(deleted("policy fallback\nold expires 300h1m\n"), ["old"]);
+        assert!(lives(World::read("2026-01-07T02:00:00Z\n")).deleted.contains(&"old".to_owned()), "a rotation from its start");
+        assert_eq!(lives(World::read("2026-01-06T02:00:00Z\n")).deleted, [""; 0], "outside the window");
     }
 }

@@ -50,6 +50,8 @@ pub(super) struct World {
     pub(super) gone: bool,
     /// Writes until the process is cut off once; without an end if there is none.
     pub(super) left: Option<usize>,
+    /// Claims whose delete was sent, in order.
+    pub(super) deleted: Vec<String>,
     version: u64,
     /// Versions that came of writes of the same list, by uid.
     written: BTreeMap<String, String>,
@@ -113,6 +115,7 @@ impl World {
             pods: BTreeMap::new(),
             gone: false,
             left: None,
+            deleted: Vec::new(),
             version: 1,
             written: BTreeMap::new(),
         }
@@ -319,6 +322,7 @@ impl World {
             Effect::DeleteClaim { claim } => self.claims.get_mut(&claim.name).is_some_and(|object| {
                 holds(&object.metadata, &claim, written);
                 object.metadata.deletion_timestamp.get_or_insert(Time(now));
+                self.deleted.push(claim.name);
                 true
             }),
         }
