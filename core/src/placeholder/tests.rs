@@ -294,6 +294,23 @@ fn t42_r13_names_and_labels_stay_legal_however_long_the_claim() {
     assert_ne!(name(&"a".repeat(300)), name(&"a".repeat(301)));
 }
 
+/// What people see of a long name is its beginning, as much as there is room for before the hash.
+#[test]
+fn a_name_that_is_too_long_keeps_its_beginning() {
+    let claim = "abcdefghij".repeat(25);
+    let (name, label) = (name(&claim), label_value(&claim));
+    assert!(name.starts_with("noderotation-surge-abcdefghij") && name.len() == 253, "{name}");
+    assert!(label.starts_with("abcdefghij") && label.len() == 63, "{label}");
+    let (name_head, name_hash) = name.rsplit_once('-').unwrap();
+    let (label_head, label_hash) = label.rsplit_once('-').unwrap();
+    assert!(name_hash == label_hash && name_hash.len() == 16, "{name} {label}");
+    assert!(claim.starts_with(label_head) && format!("noderotation-surge-{claim}").starts_with(name_head));
+    // Two that differ behind the cut are told apart, and nothing ends in a dash or a dot before the hash.
+    assert_ne!(label_value(&format!("{claim}x")), label);
+    let dotted = label_value(&format!("{}{}", "a".repeat(44), ".-".repeat(20)));
+    assert_eq!(dotted.len(), 44 + 17);
+}
+
 #[test]
 fn c149_t28_no_hostname_term_is_ever_required() {
     let pod = serde_json::to_value(Scene::new(&[]).with(build).pod).unwrap();
