@@ -57,6 +57,7 @@ pub(super) fn picture(fleet: &Fleet, mut manifest: Manifest, entries: &[PolicyEn
             claims: Vec::new(),
             calendar: calendar(lived, report, clock),
             missed_windows: lived.missed_windows.clone(),
+            ends_at: None,
             windows: windows.collect(),
             last_rotation_at: None,
         });

@@ -99,7 +99,7 @@ fn claims(number: u32) -> Vec<NodeClaim> {
     let claim = |index: u32| {
         let created = now() - SignedDuration::from_mins(i64::from(index));
         let failed = json!({"noderotation.io/state": "failed", "noderotation.io/failed-at": "2026-06-15T12:00:00Z", "noderotation.io/retry-count": "2"});
-        let annotations = if index % 10 == 0 { failed } else { json!({}) };
+        let annotations = if index.is_multiple_of(10) { failed } else { json!({}) };
         let claim = json!({
             "apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
             "metadata": {"name": format!("claim-{index}"), "creationTimestamp": created.to_string(), "annotations": annotations},
