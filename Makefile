@@ -46,7 +46,7 @@ lint: ## Check format, lints and the links of the documentation; a warning is an
 	$(call stage,clippy)
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(call stage,documentation of the code)
-	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items --quiet
+	@$(MAKE) --no-print-directory docs
 
 .PHONY: unit
 unit: ## Run the tests that need no cluster.
@@ -206,7 +206,7 @@ man: ## Write the manual pages to target/man/.
 
 .PHONY: docs
 docs: ## Build the documentation of the code; a broken link is an error.
-	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items
+	@RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --quiet --workspace --no-deps --document-private-items
 
 .PHONY: bless
 bless: ## Accept new snapshots after looking at what changed. Never in CI.

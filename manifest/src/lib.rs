@@ -123,7 +123,7 @@ impl Manifest {
             Ok(Kind::PodDisruptionBudget) if self.whole_cluster => decode(object, &mut self.budgets, &mut self.errors),
             Ok(Kind::List) => self.items(object),
             Ok(kind) => self.pass_over(&object, &kind.words()),
-            Err((field, words)) => self.errors.push(format!("{}: {words}", object.at(field))),
+            Err((field, words)) => self.errors.push(format!("{}: {}", object.at(field), one_line(&words))),
         }
     }
 

@@ -132,6 +132,9 @@ fn kinds_are_told_apart_and_mistyped_ones_are_no_strangers() {
     (0, 0, 0) file:1:13: apiVersion: 1 is not text; write for example noderotation.io/v1alpha1
     "#);
     assert_eq!(manifest("apiVersion: \"v1\\n\"\nkind: \"a\\tb\"\n").notes, ["file:1:1: a\\tb of v1\\n is not judged here"]);
+    // JSON leaves these as they are, and a terminal takes them for orders.
+    let orders = manifest("apiVersion: v1\nkind: [\"\\u009b2J\\u0085\"]\n").errors;
+    assert_eq!(orders, [r#"file:2:1: kind: ["\u{9b}2J\u{85}"] is not text; write for example RotationPolicy"#]);
     insta::assert_snapshot!(manifest("- 1\n---\nscalar\n").errors.join("\n"), @r"
     file:1:1: is not an object; write apiVersion, kind, metadata and spec
     file:3:1: is not an object; write apiVersion, kind, metadata and spec

@@ -169,6 +169,25 @@ fn pools_that_are_not_rotated_say_why_and_what_karpenter_would_refuse_is_a_fault
 }
 
 #[test]
+fn what_defaulting_adds_is_told_by_its_path_and_nothing_that_is_written() {
+    let told = |policy: &Value| verdict(std::slice::from_ref(policy), &[], Strictness::default()).policies[0].defaults.clone();
+    let mut written = policy("a", &json!({"team": "a"}));
+    written["spec"]["surge"] = json!({"readyTimeout": "20m", "matchNodeRequirements": {"required": ["topology.kubernetes.io/zone"]}});
+    let (with, mut bare) = (told(&written), written.clone());
+    assert!(with.contains(&"spec.surge.cooldownAfter: 10m".to_owned()), "{with:?}");
+    assert!(!with.iter().any(|line| line.contains("readyTimeout") || line.contains("required")), "{with:?}");
+    bare["spec"]["surge"] = Value::Null;
+    let without = told(&bare);
+    assert!(without.contains(&"spec.surge.readyTimeout: 15m".to_owned()), "{without:?}");
+    assert!(
+        without.iter().any(|line| line.starts_with("spec.surge.matchNodeRequirements.required: ") && line.contains(", ")),
+        "{without:?}"
+    );
+    bare["spec"]["surge"] = json!({"readyTimeout": "soon"});
+    assert_eq!(told(&bare), [""; 0], "a policy with a fault");
+}
+
+#[test]
 fn claims_without_a_pool_are_named_and_durations_are_written_as_go_writes_them() {
     let claim = |pool: Option<&str>, name: &str| -> NodeClaim {
         let labels = pool.map_or_else(|| json!({}), |pool| json!({"karpenter.sh/nodepool": pool}));
