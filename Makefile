@@ -61,6 +61,8 @@ unit: ## Run the tests that need no cluster.
 .PHONY: tidy
 tidy: ## Check what keeps the repository consistent.
 	$(call stage,tidiness)
+	@# A test asks Cargo about all packages of the lock file, those of other systems too, and must not wait for a network.
+	@$(CARGO) fetch --locked --quiet
 	@$(CARGO) test --locked -p node-rotation-controller --test tidy --test chart --test supply
 	@$(CARGO) test --locked -p node-rotation-controller --test cases --quiet -- --show-output
 
@@ -141,6 +143,7 @@ deny: $(CARGO_DENY)/bin/cargo-deny ## Check licences, sources and banned package
 
 .PHONY: sbom
 sbom: ## Write the bill of materials of the program, CycloneDX, to target/sbom/.
+	@$(CARGO) fetch --locked --quiet
 	@SBOM='$(CURDIR)/target/sbom/node-rotation-controller.cdx.json' \
 		$(CARGO) test --locked --quiet -p node-rotation-controller --test supply the_bill_of_materials
 	@ls target/sbom
